@@ -271,7 +271,10 @@ def _write_notes(
         )
     if any(run.spec.repeats != repeats for run in runs.values()):
         yield Message(
-            "the runs have different numbers of repeats: only the first {repeats:,} of each are compared",
+            "the runs have different numbers of repeats: only the first one of each is compared"
+            if repeats == 1
+            else "the runs have different numbers of repeats: only the first {repeats:,} of each are"
+            " compared",
             repeats=repeats,
         )
     shared, by_assessor, by_people = count_regraded(judgments)

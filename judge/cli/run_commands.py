@@ -199,7 +199,8 @@ def _to_config(typed: dict[str, Any], toml: Path | None) -> Config:
         typed["trec_runs"] = [str(path) for path in (*trec_runs, *data)]
     elif len(data) > 1:
         raise InputError(
-            "{count} datasets were given, the second one is {second}; a run has one",
+            "{count} datasets were given, the second one is {second}; a run has one: omit it, or put all"
+            " rows into one file",
             count=len(data),
             second=data[1],
         )

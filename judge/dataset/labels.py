@@ -296,7 +296,10 @@ def choose_label_scale(
             else Message("a label has grade {grade}", grade=top)
         )
         raise InputError(
-            "{what}; the {scale} scale ends at {top}", what=what, scale=scale.name, top=scale.top
+            "{what}; the {scale} scale ends at {top}; write grades from 0 to {top} into the file",
+            what=what,
+            scale=scale.name,
+            top=scale.top,
         )
     return scale
 

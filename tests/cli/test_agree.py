@@ -289,7 +289,10 @@ def test_invalid_options_are_refused(plain_run: Path, unfair_run: Path, tmp_path
     assert "--plan is 'x y'" in run_refused(plain_run, "--plan", "x", "--plan", "y")
     top = next(at for at, each in enumerate(read_judgments(plain_run), start=2) if each["grade"] == 3)
     text = run_refused(plain_run, "--qrels", high)
-    assert text == f"{high}:{top}: has grade 4; the graded scale ends at 3"
+    assert (
+        text
+        == f"{high}:{top}: has grade 4; the graded scale ends at 3; write grades from 0 to 3 into the file"
+    )
     text = run_refused(plain_run, "--qrels", path, "--labels-scale", "binary")
     assert "has grade 2; the binary scale ends at 1" in text
     assert "--labels-scale is 'odd'" in run_refused(plain_run, "--qrels", path, "--labels-scale", "odd")
@@ -561,7 +564,7 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
     assert "nDCG@10 on 2 queries" in text
     runs.append(write_trec(tmp_path, "three.run", "q1 Q0 b 1 9 three"))
     text = run_agree(assessor, "--qrels", people, "--run", *runs, "--complete")
-    assert "of 2: 'three' (1); with the option complete, they count as empty lists" in text
+    assert "(in brackets: how many): 'three' (1); with the option complete, they count as empty lists" in text
     assert "nDCG@10 on 2 queries" in text
     turned = run_agree(assessor, "--qrels", people, "--run", runs[1], runs[0], "--json")
     assert turned == run_agree(*words, "--json")

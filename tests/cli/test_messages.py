@@ -165,4 +165,7 @@ def test_an_estimate_needs_no_key_and_a_run_does(model: str, tmp_path: Path) -> 
 def test_a_value_of_an_option_without_one_is_named(tmp_path: Path) -> None:
     refused = run_judge("run", write_dataset(tmp_path), "-m", "lexical", "--near-duplicates", 0.9)
     assert refused.returncode == 2
-    assert refused.stderr == "judge: 2 datasets were given, the second one is 0.9; a run has one\n"
+    assert refused.stderr == (
+        "judge: 2 datasets were given, the second one is 0.9; a run has one: omit it, or put all rows into"
+        " one file\n"
+    )

@@ -379,15 +379,17 @@ def test_queries_that_not_all_have_are_left_out_and_counted() -> None:
     assert result.notes[0] == "compared on the 1 queries that all runs have (night1 3, night2 2)"
 
 
-def test_repeats_that_not_all_have_are_left_out() -> None:
+@pytest.mark.parametrize(
+    ("repeats", "compared"),
+    [(1, "the first one of each is compared"), (2, "the first 2 of each are compared")],
+)
+def test_repeats_that_not_all_have_are_left_out(repeats: int, compared: str) -> None:
     result = combine_runs(
-        {"one": run(make_list("A", [3]), repeats=3), "two": run(make_list("B", [3]), repeats=2)}
+        {"one": run(make_list("A", [3]), repeats=3), "two": run(make_list("B", [3]), repeats=repeats)}
     )
-    assert result.run.spec.repeats == 2
-    assert sorted(each.repeat for each in result.run.judgments) == [1, 1, 2, 2]
-    assert (
-        result.notes[0] == "the runs have different numbers of repeats: only the first 2 of each are compared"
-    )
+    assert result.run.spec.repeats == repeats
+    assert sorted(each.repeat for each in result.run.judgments) == sorted([*range(1, repeats + 1)] * 2)
+    assert result.notes[0] == f"the runs have different numbers of repeats: only {compared}"
 
 
 def test_grades_that_differ_beyond_the_repeats_that_count_contradict_nothing() -> None:
