@@ -155,9 +155,10 @@ def _draw_changes(timeline: Timeline, top: float, rows: Sequence[float]) -> Iter
         # The lines leave out the titles of the rows.
         parts: list[str] = [svg.draw_line(x, x, y + _TITLE, y + _TITLE + _HEIGHT, "changed") for y in rows]
         half = _LETTER * len(letters) / 2
-        if x - half >= free:
-            parts.append(svg.draw_text(letters, "letter", x, top + 10, "middle"))
-            free = x + half
+        centre = min(x, 1 + _RIGHT / _WIDTH - half)
+        if centre - half >= free:
+            parts.append(svg.draw_text(letters, "letter", centre, top + 10, "middle"))
+            free = centre + half
         yield svg.make_tag("g", svg.make_tag("title", " / ".join(title)), *parts)
 
 

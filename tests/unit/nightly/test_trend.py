@@ -165,6 +165,15 @@ def test_a_fine_night_with_a_drop_to_look_at_is_among_the_events(tmp_path: Path)
     assert page.count(f'<p><span class="en">{shown}</span>') == 2
 
 
+def test_the_letters_of_the_last_night_end_within_the_chart(tmp_path: Path) -> None:
+    """Two letters take 7% of the row on a narrow screen; the chart ends at 100% + 0.02 / 0.84 of the row."""
+    nights = [make_night("2026-05-01"), make_night("2026-05-02", served=["other"], depth=5)]
+    page = trend_page.write_trend_page(write_nights(tmp_path, nights)).read_text(encoding="utf-8")
+    places = re.findall(r'<text class="letter" x="([0-9.]+)%"[^>]*>SM<', page)
+    assert places
+    assert {float(place) for place in places} == {98.88}
+
+
 def test_an_interval_between_points_without_one_is_drawn(tmp_path: Path) -> None:
     """On the other nights the engine is unchanged, so there is no interval."""
     nights = [make_night(f"2026-05-0{day}", {"bing": 0.61}) for day in range(1, 4)]
