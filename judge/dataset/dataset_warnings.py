@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 
 from judge.characters import make_natural_key
 from judge.dataset import clean
@@ -132,7 +133,14 @@ class DatasetWarnings:
             )
 
     def _describe_engines(self) -> Iterator[str]:
-        """Yield what the lists of engines lack: queries, all engines in one message, or ranks."""
+        """Yield names that differ in case only, and what lists lack: queries, in one message, or ranks."""
+        for _, alike in groupby(sorted(self.engines, key=str.casefold), key=str.casefold):
+            if len(names := sorted(alike)) > 1:
+                yield Message(
+                    "the engines {engines} are different ones, although their names differ in upper and lower"
+                    " case only; if they are one engine, write its name alike in all rows",
+                    engines=SeparatedNames(map(repr, names)),
+                )
         engines = sorted(self.engines, key=make_natural_key)
         missing = {engine: self.queries - self._answered[engine] for engine in engines}
         yield from describe_missing_rows(missing, self.queries, is_complete=self._is_complete)

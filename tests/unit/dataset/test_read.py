@@ -749,6 +749,14 @@ def test_with_complete_an_engine_without_a_row_returned_nothing() -> None:
     assert not load(nested, is_complete=True).warnings
 
 
+def test_engines_that_differ_in_case_only_are_named() -> None:
+    rows = [{"query": "p", "engine": engine, "snippet": engine} for engine in ("bing", "Bing", "b", "BING")]
+    assert [text for text in load(rows).warnings if "engines" in text] == [
+        "the engines 'BING', 'Bing', 'bing' are different ones, although their names differ in upper and"
+        " lower case only; if they are one engine, write its name alike in all rows"
+    ]
+
+
 def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"query": "p", "engine": "a", "snippet": "x"},
