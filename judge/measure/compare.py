@@ -119,7 +119,7 @@ def describe_outcome(t: Translator, comparison: PairComparison) -> str:
     if comparison.at_least_queries is None:
         return t("not separated")
     return t(
-        "not separated (a test needs {count} or more queries, far more for a small difference)",
+        "not separated (a test needs {count} or more queries; for a small true difference, far more)",
         count=round_count(comparison.at_least_queries),
     )
 

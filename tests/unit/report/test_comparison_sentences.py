@@ -71,7 +71,7 @@ def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
     )
     even = [0.5, 0.6] * 30
     assert describe_outcome(ENGLISH, compare_two(even, even[1:] + even[:1])) == (
-        "not separated (a test needs 120 or more queries, far more for a small difference)"
+        "not separated (a test needs 120 or more queries; for a small true difference, far more)"
     )
     assert describe_outcome(ENGLISH, compare_two([0.6] * 8, [0.5] * 8)) == (
         "not separated (the difference is the same on every query, and these are too few to show that it"
