@@ -160,14 +160,19 @@ def _describe_favoured(agreement: LabelAgreement) -> Iterator[str]:
 
 
 def _make_confusion_table(agreement: LabelAgreement) -> Table:
-    grades = range(len(agreement.confusion[0]))
+    rows = agreement.confusion
     heading: str | Text = t("people's grade \\ the assessor's")
     if agreement.grades is None:
         heading = escape_line(f"{agreement.labels} \\ {agreement.assessor}")
-    table = make_table(heading, *map(str, grades))
-    for grade, row in enumerate(agreement.confusion):
-        table.add_row(str(grade), *(f"{count:,}" for count in row))
+    table = make_table(heading, *_name_grades(len(rows[0])))
+    for grade, row in zip(_name_grades(len(rows)), rows, strict=True):
+        table.add_row(grade, *(f"{count:,}" for count in row))
     return table
+
+
+def _name_grades(count: int) -> list[str]:
+    """Return the names of the grades of a scale with `count` of them: words on the binary scale."""
+    return [t("no"), t("yes")] if count == 2 else [str(grade) for grade in range(count)]
 
 
 def _list_statistics(agreement: LabelAgreement) -> dict[str, StatisticValue]:

@@ -225,6 +225,12 @@ def test_why_a_number_is_missing_is_said_once() -> None:
     assert text.count("different scales") == 1
     assert "- (same grade; 3 more): people and the assessor used different scales" in text
     assert find_cells(text, "same grade") == ["- -"]
+    # The rows have the words of the labels, the columns the grades of the assessor.
+    counts = [
+        [sum(yes[key] == label and truth[key] == grade for key in yes) for grade in range(4)]
+        for label in (0, 1)
+    ]
+    assert find_cells(text, "no") + find_cells(text, "yes") == [" ".join(map(str, row)) for row in counts]
     # People's 0 and 1 beside 0 to 3 are not grades to agree on.
     assert find_cells(text, "kappa") == []
     assert len(find_cells(text, "kappa of bare numbers (scales differ)")) == 1
