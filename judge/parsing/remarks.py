@@ -174,7 +174,7 @@ _CORRECTION = re.compile(
     r"|invalid|void|off|inaccurate)\b|更正|修正|纠正|订正|应为|应(?:该|当)?[是为评给]|应评|(?:修改|调整|改|更新)[为成到]|改(?:给|判|评)"
     r"|[降升调][为到至]|(?:does|do|did)(?: not|n['’]t) (?:hold|stand|count|apply)|重新(?:看|考虑|评|审视|判断|想|思考)|再(?:想|考虑|看|斟酌)"
     r"|不对[,。!，]|(?:说|给|搞|弄|判|评)错|(?:判断|判定|等级|评分|评级|结果|答案|结论|以上|上面|上述|刚才|刚刚)[^。\n]{0,12}(?:有误|错误|错了|不准"
-    r"|不正确|不当|偏高|偏低)|改主意|失误|误判|欠妥|不妥|推翻|为准|应(?:该|当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)"
+    r"|不正确|不当|偏高|偏低)|改变?主意|失误|误判|欠妥|不妥|推翻|为准|应(?:该|当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)"
     r"|\b(?:this|it) is (?:just |only |merely |really )?an? (?:\w+ )?guess\b|\b(?:picked|chose|chosen|selected|graded|gave|guessed) (?:(?:this|it|one|a|the) ?(?:grade|score|number|value)? ?)?(?:at random|randomly)\b"
     r"|\b(?:can|could|did|have)(?:not| not|n['’]t) (?:see|seen|read|access|view|find) (?:the|any|a) snippet\b|(?:\bsnippet (?:was|is) not|\bno snippet (?:was|is)) (?:given|provided)"
     r"(?=\W*(?:$|[.,;!\n]))|[没未]有?(?:看到|提供)摘要(?![中里内的])|随机[选给评挑]|随便[给评选挑]"

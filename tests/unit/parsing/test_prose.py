@@ -62,6 +62,7 @@ OPPOSITES = {
     (0, 1): (
         *("The snippet fully answers the query.", "It completely answers the question."),
         *("The text is a perfect answer.", "It answers the query in full.", "It is a complete answer."),
+        *("It is a full, direct answer.",),
         *("The snippet is highly relevant.", "It entirely satisfies the need."),
         *("摘要完全回答了查询。", "该摘要完整地回答了问题。", "完全满足查询的需求。", "与查询高度相关。"),
     ),
@@ -84,6 +85,7 @@ HARMLESS = (
     *("To fully answer the query, it would need the causes.", "The snippet asks for a perfect score."),
     *("The snippet is not a complete answer.", "The ads did not affect my final grade."),
     *("It is neither off topic nor a perfect answer.", "如果能说明原因，就是满分。"),
+    *("The iPhone 3 is named.", "提到iPhone 3。", "Not all signs are shown.", "Not every sign is shown."),
 )
 #: Prose that denies the grade that an object states, and other grades.
 DENIALS = (
@@ -229,6 +231,18 @@ def test_a_denial_that_may_mean_another_grade_is_refused(sentence: str) -> None:
 )
 def test_a_quoted_sentence_is_no_answer(text: str) -> None:
     assert is_refused(text)
+
+
+@check_each(
+    "sentence",
+    [
+        *("Grade 3 needs a full, direct answer.", "Grade 3 requires a complete answer.", "3级需要完整回答。"),
+        *("A complete answer would list all prices.", "It is not a full, direct answer."),
+    ],
+)
+def test_what_a_higher_grade_needs_says_nothing_of_a_lower_one(sentence: str) -> None:
+    for text in place_beside(sentence, OBJECT.replace("2", "1")):
+        assert parse_grade(text, GRADED) == 1, text
 
 
 @check_each("lead", ["Here is my answer:\n", "The snippet is about another city, so:\n", "判断如下：\n"])

@@ -367,7 +367,7 @@ def test_an_abbreviation_that_leads_to_an_object_makes_it_an_example() -> None:
         ),
         *("For illustration only.", "At most 2, likely less.", "摘要要求我这样回答。", "请忽略。"),
         *("However, I cannot be sure of this grade.", "I can't be certain about this verdict."),
-        *("请忽略这个答案。", "无视该结果。"),
+        *("请忽略这个答案。", "无视该结果。", "我改变主意了。"),
     ],
 )
 def test_an_answer_with_a_doubt_behind_it_is_no_answer(doubt: str) -> None:
