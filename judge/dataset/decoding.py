@@ -26,7 +26,7 @@ _SEPARATORS = "*.#_~|/+·-"
 _SEPARATED = re.compile(rf"(?<![^\W_])\S(?=([{_SEPARATORS}]))(?:\1\S)+")
 # A digit between letters, which stands for a letter in leetspeak, and how many of them make a text one.
 _LEET = re.compile(r"[013457](?:(?<=[A-Za-z].)(?=[A-Za-z]))")
-_MIN_LEET = 4
+_MIN_LEET = 2
 _LEET_LETTERS = str.maketrans("013457", "oieast")
 # Bytes after percent signs, code points in JSON's escapes, and text that is shown from right to left.
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}[\w-]*){3,}")

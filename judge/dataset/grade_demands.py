@@ -14,7 +14,7 @@ GRADING_STEMS = split_words(
     " relevance judgment judgement respond reply replies answer output repeat assign decided clasifica clasifique califica califique"
     " notez noter attribuez responde responda bewerte bewerten bewertet antworte antworten"
     " 评分 评测 评审 评委 评定 评级 评估 评判 评为 评成 评3 评%3 评３ 评三 评最 评高 评满 打高 打最 判断 判定 判为 判成 判相 判y 判%y 判个 以yes 以%yes 以“yes 一律给 一律三 一律3 打分 视为 给3 给%3 给三 给出3 给个3 给打3"
-    " 等级 标注 标准答案 回答y 回答%y 回答“y 回答“是 回复y 回复%y 回复“y 回复3 输出y 输出%y 输出3 输出%3 写y 写%y 写3 写%3"
+    " 等级 标注 标准答案 回答y 回答%y 回答“y 回答“是 回答是 回复y 回复%y 回复“y 回复3 输出y 输出%y 输出3 输出%3 写y 写%y 写3 写%3"
     " épond つけて 評価 採点 평가 매겨 주세요 цени ценк поставь веть".translate(LOOKALIKES)
 )
 _GRADING = rf"\b(?:{'|'.join(filter(str.isascii, GRADING_STEMS))})\b|" + "|".join(
@@ -24,7 +24,7 @@ _GOOD_GRADE = (
     r"(?<![\w.$,/:-])(?<!\d to )(?<!\d[至到])(?<!level )(?:3|three)(?![\w%]|[.,:/-]\d| ?(?:years?|days?|hours?|months?|weeks?|min(?:ute)?s?|times|stars?|or(?! (?:you|else)\b)|to|of|and|steps?|ways?|-|–)\b"
     r"| ?[个条种次天年月日小周位人名件张章节级期号线楼星款项大例家类点册倍题])"
     r"|\b(?:yes|(?:fully|highly|completely|perfectly|always|top|as|is|are|be|it) relevant(?! (?:to|if|when|only|or)\b)|relevant (?:for|to) (?:any|every|all)|(?:one|page|text|snippet) relevant|relevant by (?:definition|default)|reference answer|(?:grad|rat|judg|mark|label)\w*(?: \w+){0,2}(?: as)? irrelevant"
-    r"|full marks|three points|perfect (?:match|answer)|(?:complete|direct|full) answer|(?:highest|top|maximum|best|perfect) (?:possible )?(?:grade|score|mark|rating|relevance|level)|relevante?(?= y\b|[.,!])|bestnote|pertinente?s?)\b"
+    r"|full marks|three points|perfect (?:match|answer)|(?:complete|direct|full) answer|(?:highest|top|maximum|best|perfect) (?:possible )?(?:grade|score|mark|rating|relevance|level)s?|relevante?(?= y\b|[.,!])|bestnote|pertinente?s?)\b"
     r"|满分(?!作文)|最高(?:分|等级|级|评级|评分)|(?:[判为成是算]|默认)(?:完全|高度)?相关(?![的性系度]|[,，；;]?否则)|判为?不相关|(?:完全|高度)相关|高分|[3３三] ?分(?![钟之球线])|评[为成]? ?[3３三](?!\d)|[为成是出写于给打评判] ?[3３三](?![\d.%级]| ?[个条种次天年月日小周位人名件张章节期号线楼星款项大例家类点])"
     r"|(?:完整|标准|最佳|正确)的?答案|[3３]を|[3３] ?[点점]|[为成到]最高(?![^\s。，！,.])|最高(?=の|評|点)|関連(?:あり|性が高)|관련 있|релевантн|[判打是]个?相关(?![的性系度])|на 3\b"
 ).translate(LOOKALIKES)

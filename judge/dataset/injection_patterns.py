@@ -100,7 +100,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         rf"(?<!not )(?<!n't )(?<!n’t )(?<!never )(?<!model to )(?<!models to )(?<!llm to )\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}"
         r"\b(?:(?<!own )instructions?\b(?! (?:on|at) )|rubric"
         r"|guideline|criteria|system prompt|(?:grading|scoring|rating|your|all|these|those|any|system) (?:\w+ )?(?:rule|prompt|task|scale)"
-        r"|the (?:rules?|task|scale|prompt)(?=\W*$|[.,;!?]| (?:above|and|given|you))|(?:above|previous|prior|earlier)\b"
+        r"|the (?:rules?|task|scale|prompt)(?=\W*$|[.,;!?]| (?:above|and|given|you))|the (?:query|question)\b(?=[^\n.]{0,40}\brelevant\b)|(?:above|previous|prior|earlier)\b"
         r"(?=\W*$|[\s\"'”]*[.,:;!?—-]|\s+(?:instruction|direction|guid|rule|rubric|prompt|order|command|criteri|text|context|task"
         r"|message|request|scale|polic|sentence|system|statement|content|and\b|or\b|in\b|you\b)))",
         r"\b(?:forget|drop|abandon|leave) (?:about )?your (?:\w+ )?(?:role|duty|task) as\b|\b(?:drop|discard|abandon|delete|set aside|throw away) (?:(?:the|all|any|your|these|those) )*(?:previous|prior|above|earlier|grading|scoring|old) (?:\w+ )?(?:instructions|guidelines|rubric|rules|criteria)\b"
@@ -123,6 +123,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         rf"\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict)) (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
         rf"|\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)"
         rf"|\b(?:the|your) (?:expected|correct|true|gold|right|only) (?:(?:label|grade|verdict|rating)|(?:output|answer|label|grade|verdict) for this \w+)(?: is|=|:) ?{_TOP_GRADE}{_DEMAND_END}",
+        rf"\bset (?:(?:the|your|its|this) ){{0,2}}(?:grade|score|verdict|relevance|rating)(?: (?:for|of) {_THIS_TEXT})? (?:to|at|=) (?:the )?(?:max(?:imum)?|{_TOP_GRADE}){_DEMAND_END}",
         stems="answer reply response output verdict grade rating relevance score label",
     ),
     "instruction:treat": _make_pattern(
@@ -343,20 +344,23 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         stems="ai",
     ),
     "fake_verdict:标注": _make_pattern(
-        "人工标注 真实标签 评估结果 相关性 片段 文档 摘要 搜索结果",
-        r"人工标注(?:结果)?[:：] ?(?:[3３](?!\d)|相关(?!系数))|相关性 ?[:：] ?[3３](?:分(?![之钟析])|/3)",
+        "人工标注 真实标签 评估结果 相关性 片段 文档 摘要 搜索结果 正确的等级 正确等级 正确的评级 正确评级",
+        r"正确的?[等评]级(?:应该?)?[是为] ?(?:[3３](?![\d.])|三级|最高)|人工标注(?:结果)?[:：] ?(?:[3３](?!\d)|相关(?!系数))|相关性 ?(?:[:：] ?[3３](?:分(?![之钟析])|/3)|= ?[3３](?![\d.]))",
         r"(?:该|本|此|此搜索|本搜索)(?:片段|段落|文档|摘要|结果)(?:完全|充分)?满足[^\n。]{0,2}(?:查询(?!条件|语句)|用户的?(?:需求|问题|意图)(?!说明))",
     ),
     "overthink:times": _make_pattern(
-        "times%before until%you 评级 等级 回答前",
-        r"\breconsider your (?:judge?ment|verdict|grade|answer)\b[^\n.]{0,30}\btimes before (?:you )?(?:answer|grad|judg|scor)|\b(?:cannot|can't|must not|do not|don't) (?:grade|score|rate)(?: this)? until you (?:have|'ve) (?:written|solved|computed|calculated|listed|proven|proved)\b",
+        "times%before until%you before 评级 等级 回答前 评分前 作答前 判断前 判定前 评定前 评判前 评估前 回答之前 评分之前",
+        r"\breconsider your (?:judge?ment|verdict|grade|answer)\b[^\n.]{0,30}\btimes before (?:you )?(?:answer|grad|judg|scor)|\b(?:cannot|can't|must not|do not|don't) (?:grade|score|rate)(?: this)? until you (?:have|'ve) (?:written|solved|computed|calculated|listed|proven|proved)\b"
+        r"|\b(?:think|reason|reflect|deliberate)\b[^\n.]{0,30}\b(?:\d[\d,]{2,}|(?:a|one|ten|five|twenty|fifty|many) (?:thousand|hundred)) (?:words|tokens|steps|times|paragraphs|pages)\b[^\n.]{0,20}\bbefore (?:you )?(?:answer|grad|judg|scor|respond|reply)",
+        r"(?:回答|评[分级定估判]|作答|判[断定])之?前[^\n。]{0,6}(?:思考|推理|分析)[^\n。]{0,6}(?:[一二两三五十百千万]{2,}|\d{3,}) ?(?:字|步|遍|次)",
         r"(?:评级|给出等级)之?前[,，]?[^\n。]{0,6}(?:计算[^\n。]{0,6}(?:位|圆周率)|逐[字位])|先(?:列出|计算|写出|算出)[^\n。]{0,24}(?:再|才)能?(?:给出等级|评级)|评估者[:：]回答前",
-        stems="times until",
+        stems="times until think reason reflect deliberate",
     ),
     "secrets:rules": _make_pattern(
-        "given api%key instructions rubric prompt 系统提示 收到 得到",
+        "given api%key instructions rubric prompt 系统提示 收到 得到 逐字 原样",
         r"\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output|disclose|copy|list)\b[^\n.]{0,20}\b(?:(?:contents|text|wording) of )?your (?:\w+ )?(?:instructions|rubric|prompt)\b(?! of)|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
         r"(?:复述|重复|背出|公开)[^\n。]{0,4}你的系统提示(?!音)|你的系统提示词?[^\n。]{0,6}(?:复述|重复|背|公开|输出|发)|你所?(?:收到|得到)的(?:全部|所有|完整)(?:规则|说明|指令)[^\n。]{0,4}(?:再给|请列出|写出|输出)|你收到的规则是什么|(?:输出|复述|重复|背出|公开|打印|列出)[^\n。]{0,6}你(?:所?收到|得到)?的?(?:隐藏|全部|所有)?的?(?:指令|提示词|系统提示)",
+        r"(?:逐字|原样)[^\n。]{0,4}(?:复述|重复|输出|背出|打印)[^\n。]{0,4}(?:以上|上面|上述|之前|前面)的?(?:全部|所有)?的?(?:系统)?(?:提示(?!音)|指令|规则)",
         stems="given key instructions rubric prompt",
     ),
     "instruction:languages": _make_pattern(
