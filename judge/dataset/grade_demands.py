@@ -27,6 +27,7 @@ _GOOD_GRADE = (
     r"|full marks|three points|perfect (?:match|answer)|(?:complete|direct|full) answer|(?:highest|top|maximum|best|perfect) (?:possible )?(?:grade|score|mark|rating|relevance|level)s?|relevante?(?= y\b|[.,!])|bestnote|pertinente?s?)\b"
     r"|满分(?!作文)|最高(?:分|等级|级|评级|评分)|(?:[判为成是算]|默认)(?:完全|高度)?相关(?![的性系度]|[,，；;]?否则)|判为?不相关|(?:完全|高度)相关|高分|[3３三] ?分(?![钟之球线])|评[为成]? ?[3３三](?!\d)|[为成是出写于给打评判] ?[3３三](?![\d.%级]| ?[个条种次天年月日小周位人名件张章节期号线楼星款项大例家类点])"
     r"|(?:完整|标准|最佳|正确)的?答案|[3３]を|[3３] ?[点점]|[为成到]最高(?![^\s。，！,.])|最高(?=の|評|点)|関連(?:あり|性が高)|관련 있|релевантн|[判打是]个?相关(?![的性系度])|на 3\b"
+    r"|(?:一律|均为|都是|应为|评为|定为|设为|属于?) ?[3３三] ?级|视为[^\n。，,]{0,6}相关(?![的性系度])|\bas [\w ]{1,24}\brelevant(?=\W*$|[.,!])"
 ).translate(LOOKALIKES)
 #: Every good grade contains one of these, which are found fast.
 _GOOD_GRADE_STEMS = tuple(

@@ -96,7 +96,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     "instruction": _make_pattern(
-        "ignore disregard forget overrid bypass rubric grading scoring rules instructions guidelines criteria role duty",
+        "ignore disregard forget overrid bypass rubric grading scoring rating judging evaluating assessing rules instruction guidelines criteria role duty",
         rf"(?<!not )(?<!n't )(?<!n’t )(?<!never )(?<!model to )(?<!models to )(?<!llm to )\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}"
         r"\b(?:(?<!own )instructions?\b(?! (?:on|at) )|rubric"
         r"|guideline|criteria|system prompt|(?:grading|scoring|rating|your|all|these|those|any|system) (?:\w+ )?(?:rule|prompt|task|scale)"
@@ -104,9 +104,9 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"(?=\W*$|[\s\"'”]*[.,:;!?—-]|\s+(?:instruction|direction|guid|rule|rubric|prompt|order|command|criteri|text|context|task"
         r"|message|request|scale|polic|sentence|system|statement|content|and\b|or\b|in\b|you\b)))",
         r"\b(?:forget|drop|abandon|leave) (?:about )?your (?:\w+ )?(?:role|duty|task) as\b|\b(?:drop|discard|abandon|delete|set aside|throw away) (?:(?:the|all|any|your|these|those) )*(?:previous|prior|above|earlier|grading|scoring|old) (?:\w+ )?(?:instructions|guidelines|rubric|rules|criteria)\b"
-        r"|\bdo(?:n['’]t| not) (?:follow|apply|use) (?:the|your|any) (?:rubric|grading|scoring)\b"
+        r"|\bdo(?:n['’]t| not) (?:follow|apply|use) (?:the|your|any) (?:rubric|grading|scoring)\b|\bthis (?:snippet|passage|text|page|result)\b[^\n.]{0,40}\binstead of (?:grading|rating|judging|scoring|evaluating|assessing)\b|\bbegin (?:trusted|real|true) instructions?\b"
         r"|\b(?:prior|previous|above|earlier) (?:rules|instructions) are (?:void|cancell?ed|no longer valid)(?=[.,;!]|$| (?:from )?now)",
-        stems="leave drop discard abandon delete set throw ignore disregard forget override overriding bypass rubric grading scoring rules instructions",
+        stems="leave drop discard abandon delete set throw ignore disregard forget override overriding bypass rubric grading scoring rating judging evaluating assessing rules instruction instructions",
     ),
     "instruction:give": _make_pattern(
         "3 three yes relevant full%marks highest maximum",
@@ -170,7 +170,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"(?:忘掉|忘记|放下|抛开)[^\n。]{0,4}你的[^\n。]{0,6}(?:身份|角色|职责|任务)|(?:上述|以上|之前|先前|前面|此前)的?(?:指示|指令|规则|要求|标准)[^\n。]{0,6}(?:作废|失效|无效|不再)",
     ),
     "instruction:回答": _make_pattern(
-        "输出 回复 回答 打 给 评 判 写 返回 记 算 抄 标 定为 片段 摘要 本页 本文 命令 指示 填 参考答案",
+        "输出 回复 回答 打 给 评 判 写 返回 记 算 抄 标 定为 片段 摘要 本页 本文 命令 指示 填 参考答案 分数设 分数改 分数定 等级设 等级改",
         r"(?:直接|一律|统统|必须|只需|只要|请(?!给(?:孩子|学生|同学|老师|我们|客服|司机|卖家|店家|商品|本次服务))|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|评(?=[3３三])|判(?=yes|相关)|写|返回)"
         r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿]|[”\"'](?:或|还是))|[“\"']?相关(?=[”\"']?[。！!]|$)|[“\"']相关|满分|最高分(?![和与、])|[3３三] ?分(?![球钟之])"
         r"|[“\"']?[3３](?![\d.]|[”\"']?(?:领|获取|查询|退订|参与|报名)| ?[个条篇种次针位行遍句例张天年月日周小时分元块本件人名章节题项步点颗星级球]))",
@@ -179,14 +179,17 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"[给并请命指所输回返填打照直](?:(?<=给)个[“\"']?yes|(?<=[并请])打 ?[3３三] ?分(?![球钟之])|(?:(?<=命)令|(?<=指)示)你[^\n。]{0,12}(?:等级|评分|满分|相关|yes)|(?<=所)有(?:摘要|片段|结果|网页)(?:[均都](?:是|为)?相关|(?:均|都|一律|全部)(?:输出|回复|评|判|给|打))"
         r"|(?:(?<=输)出|(?<=回)复|(?<=返)回|(?<=填)写?)(?:等级|评分|分数|结论|判定)[:：为]? ?(?:[3３三](?![\d.个])|yes|相关)|(?<=[给打])个(?:[3３](?=[。！!,，分]|$)|三分)|(?:(?<=[请照])|(?<=直)接)抄)",
         r"(?:评[分定估级判]|判定|打分)(?:规则|标准|要求)(?:(?:已经?|被)?(?:更新|变更|修改|更改|改为|调整)[^\n]{0,30}(?:摘要|片段|本页|本站|[3３三] ?分|评[3３三]|相关)|[^\n。,，]{0,4}(?:作废|失效|无效|不再适用))",
+        r"[把将](?:(?:[本这此该](?:条|页|文|段|摘要|结果|网页|片段)|摘要|它)的?)?(?:等级|评分|分数|评级)(?:设|改|调|定|写|填)[为成到] ?(?:[3３](?![\d.:：])|三(?![一-鿿])|满分)|只(?:能|需|要)?(?:回复|回答|输出|写)[“\"'「]?(?:相关[”\"'」]|yes)"
+        r"|(?:不用|别用|不要用|无需)(?:使用|套用|参照)?(?:评[分级测定]|判定|打分)(?:规则|标准)(?![之以]外)|(?:摘要|片段|本页|本文)[^\n。]{0,20}(?:不要|别|无需|不必|停止)(?:再|进行)?(?:评[分级估测]|打分|判定)(?=[。！!,，]|$)",
         r"参考答案(?:已|现|应)?(?:改为|更新为|换成|就是)(?:本|此|该)(?:页|文|摘要|片段)",
         r"(?:本|该|此|这)(?:片段|段|条|条结果|摘要|网页|页|结果|文|内容|文档)[^\n。]{0,14}?(?:等级|评为|判为|判定为?|定为|得分|评级|标记为|记为)"
         r"[^\n。]{0,4}?(?:[3３三](?! ?[年月日天小个次种篇])|满分|最高(?:分|级|等级)|(?:完全|高度)?相关)",
         r"(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)(?![,，；;]?否则)",
-        stems="直接 一律 统统 必须 只需 只要 请 务必 应当 满分 最高分 给个 打3 打３ 打三 打% 命令你 指示你 所有摘要 所有片段 所有结果 所有网页 回复等级 回复评分 回复结论 返回等级 返回评分 返回结论 填 打个 照抄 算相关 算作相关 算是相关 给这 给此 给该 给本 评定 评估 评级 评判 参考答案 标注 输出 打分 评分 得分 等级 评为 判为 判定 定为 评级 标记为 记为 记作 算作 标为",
+        stems="等级设 等级改 等级调 等级定 等级写 等级填 评分设 评分改 评分调 评分定 分数设 分数改 分数调 分数定 评级设 评级改 评级定 只回复 只回答 只输出 只写 只能 只需 只要 不用 别用 不要 无需 不必 停止 别评 别打 别判 别再 直接 一律 统统 必须 只需 只要 请 务必 应当 满分 最高分 给个 打3 打３ 打三 打% 命令你 指示你 所有摘要 所有片段 所有结果 所有网页 回复等级 回复评分 回复结论 返回等级 返回评分 返回结论 填 打个 照抄 算相关 算作相关 算是相关 给这 给此 给该 给本 评定 评估 评级 评判 参考答案 标注 输出 打分 评分 得分 等级 评为 判为 判定 定为 评级 标记为 记为 记作 算作 标为",
     ),
     "instruction:角色": _make_pattern(
         "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 你的真正任务 的话 说明 注意 须知 声明 扮演 模式 作为 你是",
+        r"(?:评[分测审]|打分|标注|审核|判定)(?:员|者|人员|模型|系统|ai)们?(?:请|务必)?(?:注意|看这里|听好|听着)[:：,，](?=[^\n。]{0,40}(?:[本这此]条|本页|摘要|片段|满分|相关|最高|[3３三] ?[分级]))",
         r"(?:给|致)[^\n。]{0,4}(?:评测|评分|评审|打分|裁判|判定|大模型|ai(?:评|裁|模型|助手)|语言模型|评\w模型)[^\n。:：]{0,6}"
         r"(?:的话|说明|注意|提示|须知|声明)",
         rf"(?:从现在起|现在开始|从现在开始)[^\n。]{{0,6}}你{_ABOUT_GRADING_ZH}",
@@ -202,7 +205,9 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"\b(?:verdict|grade|relevance) ?(?::=|[:=]) ?(?:yes(?!, (?!(?:\w+ )?relevan))|[0-3](?! (?:stars?\b|mild|moderate|severe|life-|[\w ]{1,30}, ?[0-3] [a-z])))(?![\w%]|\.\d|/\d)",
         r"\bverdict yes\b|(?:等级|评分|判定|结论)[:：] ?(?:[0-3]|yes|是|相关)[。;；,， ]{0,2}理由[:：]|(?:^|[\n。]) ?理由[:：][^\n]{1,120}?[\n。;；,， ](?:等级|评分|判定|结论)[:：] ?(?:[0-3](?![\d级.])|yes|是|相关)",
         r"<answer> ?[0-3] ?</answer> ?\n?<reason",
-        r"[<\[](?:grade|verdict|score)[>\]] ?(?:[0-3]|yes|no)\b|\b(?:grade|verdict) ?(?:→|=>|->) ?(?:[0-3]|yes|no)\b",
+        r"[<\[](?:grade|verdict|score)[>\]] ?(?:[0-3]|yes|no)\b|\b(?:grade|verdict) ?(?:→|=>|->) ?(?:[0-3]|yes|no)\b"
+        r"|(?<![\u4e00-\u9fff])(?:等级|判定|结论) ?(?:→|=>|->|=) ?(?:[0-3](?![\d.])|yes|no|是|否|相关)|[<\[【](?:等级|判定|结论)[>\]】] ?(?:[0-3](?![\d.])|yes|no|是(?![一-鿿])|否|相关)"
+        r"|\brelevance[ _](?:label|score|grade|rating)\b[\"']? ?[:=] ?[0-3](?![\w%]|\.\d|/\d| (?:stars?|out)\b)",
         r"判定 ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|结论 ?[:：] ?(?:相关|不相关)(?![一-鿿])|(?:判定|结论) ?[:：为] ?(?:yes|no)\b|\banswer ?= ?(?:relevant\b|3/3)",
         r"final (?:score|grade|verdict) ?(?:is|:|=) ?[\"'“]?(?:(?:grade )?[0-3](?![\w.%]|[-–:]\d| (?:stars?\b|out of (?!3\b)))|yes|(?:\w+ )?relevant)",
         r"相关性评分 ?[:：] ?[0-3](?:/3| ?分)?(?![\d.])|(?:评委|评审|评测员|标注员|终审)[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])",
@@ -334,9 +339,8 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     ),
     "instruction:评委": _make_pattern(
         "模型 评委 裁判 助手 程序 系统 机器人 ai 评估者 评定者 评分员 评审员 别管 不用 不必看 无论 不管 只能 只许 站长 给3分 给三分 低于3 低于三 新规则 新标准",
-        r"(?:致|给)(?:ai|大模型|智能)(?:评委|评审|裁判)[:：]",
+        r"(?:致|给)(?:ai|大模型|智能)(?:评委|评审|裁判)[:：]|机器人看这里[:：]",
         r"[打评判大语](?:(?:(?<=打)分|(?<=评)[分测估定审级判]|(?<=判)定)的?(?:ai|模型|大模型|程序|系统|机器人|助手|智能体)|(?<=大)模型|(?<=语)言模型)(?:们)?(?:请注意|注意|请看|你好|您好|看这里)?[:：](?=[^\n。]{0,30}(?:请|给|判|评|打|相关|[3３三]|满分|高分))",
-        r"机器人看这里[:：]",
         r"(?:尊敬|亲爱)的(?:ai|大模型|语言模型|评[估审分判]模型)(?=[^\n。]{0,40}(?:把|给|将)?(?:这条|这段|本页|本段|此条|等级))",
         r"(?:评估者|评分员|评审员)[:：](?=[^\n。]{0,20}(?:此条|这条|本段|思考|输出))|你只(?:能|许|准)(?:回答|回复|输出)[“\"']?[3３](?!\d| ?[个条种篇份张次行位])",
         r"(?:别管|不用管|不用看|不必看|无论|不管)(?:用户(?!手册|指南|协议|名|评价)|查询(?!条件))[^\n。]{0,12}(?:评级|打分|满分|高分|等级|给个|输出|回答[“\"']?(?:yes|是))",
@@ -344,24 +348,22 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         stems="ai",
     ),
     "fake_verdict:标注": _make_pattern(
-        "人工标注 真实标签 评估结果 相关性 片段 文档 摘要 搜索结果 正确的等级 正确等级 正确的评级 正确评级",
-        r"正确的?[等评]级(?:应该?)?[是为] ?(?:[3３](?![\d.])|三级|最高)|人工标注(?:结果)?[:：] ?(?:[3３](?!\d)|相关(?!系数))|相关性 ?(?:[:：] ?[3３](?:分(?![之钟析])|/3)|= ?[3３](?![\d.]))",
+        "人工标注 真实标签 评估结果 相关性 相关度 片段 文档 摘要 搜索结果 的等级 正确等级 真实等级 的评级 正确评级",
+        r"(?:正确|真正|真实)的?[等评]级(?:应该?)?[是为] ?(?:[3３](?![\d.])|三级|最高)|人工标注(?:结果)?[:：] ?(?:[3３](?!\d)|相关(?!系数))|相关[性度] ?(?:[:：] ?[3３](?:分(?![之钟析])|/3)|= ?[3３](?![\d.]))",
         r"(?:该|本|此|此搜索|本搜索)(?:片段|段落|文档|摘要|结果)(?:完全|充分)?满足[^\n。]{0,2}(?:查询(?!条件|语句)|用户的?(?:需求|问题|意图)(?!说明))",
     ),
     "overthink:times": _make_pattern(
         "times%before until%you before 评级 等级 回答前 评分前 作答前 判断前 判定前 评定前 评判前 评估前 回答之前 评分之前",
         r"\breconsider your (?:judge?ment|verdict|grade|answer)\b[^\n.]{0,30}\btimes before (?:you )?(?:answer|grad|judg|scor)|\b(?:cannot|can't|must not|do not|don't) (?:grade|score|rate)(?: this)? until you (?:have|'ve) (?:written|solved|computed|calculated|listed|proven|proved)\b"
         r"|\b(?:think|reason|reflect|deliberate)\b[^\n.]{0,30}\b(?:\d[\d,]{2,}|(?:a|one|ten|five|twenty|fifty|many) (?:thousand|hundred)) (?:words|tokens|steps|times|paragraphs|pages)\b[^\n.]{0,20}\bbefore (?:you )?(?:answer|grad|judg|scor|respond|reply)",
-        r"(?:回答|评[分级定估判]|作答|判[断定])之?前[^\n。]{0,6}(?:思考|推理|分析)[^\n。]{0,6}(?:[一二两三五十百千万]{2,}|\d{3,}) ?(?:字|步|遍|次)",
-        r"(?:评级|给出等级)之?前[,，]?[^\n。]{0,6}(?:计算[^\n。]{0,6}(?:位|圆周率)|逐[字位])|先(?:列出|计算|写出|算出)[^\n。]{0,24}(?:再|才)能?(?:给出等级|评级)|评估者[:：]回答前",
+        r"(?:回答|评[分级定估判]|作答|判[断定])之?前[^\n。]{0,6}(?:思考|推理|分析)[^\n。]{0,6}(?:[一二两三五十百千万]{2,}|\d{3,}) ?(?:字|步|遍|次)|(?:评级|给出等级)之?前[,，]?[^\n。]{0,6}(?:计算[^\n。]{0,6}(?:位|圆周率)|逐[字位])|先(?:列出|计算|写出|算出)[^\n。]{0,24}(?:再|才)能?(?:给出等级|评级)|评估者[:：]回答前",
         stems="times until think reason reflect deliberate",
     ),
     "secrets:rules": _make_pattern(
-        "given api%key instructions rubric prompt 系统提示 收到 得到 逐字 原样",
-        r"\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output|disclose|copy|list)\b[^\n.]{0,20}\b(?:(?:contents|text|wording) of )?your (?:\w+ )?(?:instructions|rubric|prompt)\b(?! of)|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
-        r"(?:复述|重复|背出|公开)[^\n。]{0,4}你的系统提示(?!音)|你的系统提示词?[^\n。]{0,6}(?:复述|重复|背|公开|输出|发)|你所?(?:收到|得到)的(?:全部|所有|完整)(?:规则|说明|指令)[^\n。]{0,4}(?:再给|请列出|写出|输出)|你收到的规则是什么|(?:输出|复述|重复|背出|公开|打印|列出)[^\n。]{0,6}你(?:所?收到|得到)?的?(?:隐藏|全部|所有)?的?(?:指令|提示词|系统提示)",
-        r"(?:逐字|原样)[^\n。]{0,4}(?:复述|重复|输出|背出|打印)[^\n。]{0,4}(?:以上|上面|上述|之前|前面)的?(?:全部|所有)?的?(?:系统)?(?:提示(?!音)|指令|规则)",
-        stems="given key instructions rubric prompt",
+        "given api%key instructions rubric prompt above 系统提示 收到 得到 逐字 原样",
+        r"\bwhat(?: is|['’]s) your system prompt\b|\b(?:repeat|print|output|recite|copy) (?:all )?(?:(?:the )?(?:words|text|prompt)|everything) above\b(?=,? (?:verbatim|word for word|in full|exactly|starting|beginning|including))|\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output|disclose|copy|list)\b[^\n.]{0,20}\b(?:(?:contents|text|wording) of )?your (?:\w+ )?(?:instructions|rubric|prompt)\b(?! of)|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
+        r"(?:复述|重复|背出|公开)[^\n。]{0,4}你的系统提示(?!音)|你的系统提示词?[^\n。]{0,6}(?:复述|重复|背|公开|输出|发)|你所?(?:收到|得到)的(?:全部|所有|完整)(?:规则|说明|指令)[^\n。]{0,4}(?:再给|请列出|写出|输出)|你收到的规则是什么|(?:输出|复述|重复|背出|公开|打印|列出)[^\n。]{0,6}你(?:所?收到|得到)?的?(?:隐藏|全部|所有)?的?(?:指令|提示词|系统提示)|(?:逐字|原样)[^\n。]{0,4}(?:复述|重复|输出|背出|打印)[^\n。]{0,4}(?:以上|上面|上述|之前|前面)的?(?:全部|所有)?的?(?:系统)?(?:提示(?!音)|指令|规则)",
+        stems="given key instructions rubric prompt above",
     ),
     "instruction:languages": _make_pattern(
         "évaluat evaluador avaliador valutator bewerter sprachmodell bestnote vergiss antworte respond répond rispondi ответь 審査員 評価者 採点者 評審 評價 평가 채점 оценщик",
