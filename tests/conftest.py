@@ -23,8 +23,8 @@ from tests.support.cases import count_examples  # noqa: E402
 gc.set_threshold(100_000)
 # Workers share the cores: a second thread of numpy's linear algebra waits for its turn, and burns CPU time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Clients load the certificates of this folder, which are none: those of the system take 30 ms a client.
-os.environ.pop("SSL_CERT_FILE", None)
+# Clients load one certificate, which no server has: those of the system take 30 ms a client.
+os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "support" / "certificate.pem")
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # The command sets this while it runs in the process of a test; DeepEval sends when that process ends.
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"

@@ -5,15 +5,16 @@ Templates hold {query}, {count}, {count_text} (where JSON needs text), {page} (f
 value is left out.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlencode
 
-import aiohttp
 from yarl import URL
 
 from judge.collect.responses import ResponseShape
@@ -24,6 +25,9 @@ from judge.models.body_limits import ACCEPTED, BodyRefused, BodyTooLarge, read_b
 from judge.models.error_mapping import make_connection_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
 from judge.models.server import Proxy, ServerAccess, find_proxy, find_proxy_secrets
+
+if TYPE_CHECKING:
+    import aiohttp
 
 #: A shorter key may be a word of an answer, so it is masked in error messages only.
 MIN_MASKED_LENGTH = 16
@@ -225,6 +229,8 @@ class HttpEngine:
         url = URL(_add_params(request.url, self._params), encoded=True)
         body = request.body.encode() or None
         headers = {**self._headers, **({"Content-Type": "application/json"} if body else {})}
+        import aiohttp  # slow to import, and a night imports this module even if it collects nothing
+
         try:
             async with session.request(
                 request.method,
@@ -279,6 +285,8 @@ def _refuse_resending() -> aiohttp.ClientMiddlewareType:
     async def send(
         request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
+        import aiohttp
+
         nonlocal sent
         if sent:
             raise aiohttp.ClientConnectionError("the connection broke")

@@ -1,5 +1,7 @@
 """Engines through LangChain: retrievers, search tools and wrappers that keep the engine's order."""
 
+from __future__ import annotations
+
 import asyncio
 import importlib
 import inspect
@@ -13,9 +15,7 @@ from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple
-
-import aiohttp
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from judge.collect.engines import MIN_MASKED_LENGTH, EngineRequest, Response, hash_settings, remove_secrets
 from judge.collect.responses import ResponseShape
@@ -24,6 +24,9 @@ from judge.json_text import dump_json
 from judge.messages import Message, SeparatedNames
 from judge.models.error_mapping import make_transport_error
 from judge.models.redaction import describe_setup_error, mask
+
+if TYPE_CHECKING:
+    import aiohttp
 
 
 class KnownClass(NamedTuple):

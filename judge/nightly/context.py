@@ -14,7 +14,6 @@ from pathlib import Path
 
 from judge import factory, run_identity, run_input
 from judge.characters import escape_controls
-from judge.collect.collection import collect
 from judge.collect.registry import open_engines
 from judge.config.collect import CollectConfig
 from judge.config.environment import copy_environment
@@ -291,6 +290,8 @@ def collect_dataset(toml: Path, context: NightContext) -> NightContext:
     folder = context.folder
     path = folder.path / "data.jsonl"
     if not (folder.path / CONFIG_FILE).exists() or (folder.path / NIGHT_FILE).exists():
+        from judge.collect.collection import collect  # imports aiohttp
+
         config = CollectConfig.load(toml, out=str(path))
         collected = collect(config)
         remarks = (*collected.wrong_paths, *collected.remarks)

@@ -22,11 +22,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote_plus
 from xml.etree import ElementTree as ET
 
-import aiohttp
 from tenacity import Retrying, retry_if_result, stop_after_attempt, wait_exponential
 from yarl import URL
 
@@ -53,6 +52,9 @@ from judge.nightly.record import EXIT_CODES, NightRecord, OutcomeName
 from judge.report.display_text import fit_on_line
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json
+
+if TYPE_CHECKING:
+    import aiohttp
 
 #: The last message sent to the webhook; the same message is not sent twice.
 _SENT_FILE = "webhook.txt"
@@ -266,6 +268,8 @@ class _Attempt:
 
 
 async def _post(kind: str, url: str, body: Mapping[str, Any], seconds: float) -> _Attempt:
+    import aiohttp  # slow to import, and most nights send nothing
+
     headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "judge"}
     try:
         async with (
@@ -286,6 +290,8 @@ async def _post(kind: str, url: str, body: Mapping[str, Any], seconds: float) ->
 
 def _explain_no_answer(error: Exception) -> Message:
     """Return why there is no answer; the message of the error itself may hold the address."""
+    import aiohttp
+
     reason = getattr(error, "os_error", error)
     if isinstance(reason, TimeoutError):
         return Message("the request timed out")

@@ -12,7 +12,6 @@ from aiohttp import web
 
 from judge.errors import NoResponse
 from judge.models.body_limits import MAX_BYTES, BodyRefused, read_limited
-from judge.models.openai_sdk import yield_file_lines
 from tests.support.cases import check_each
 from tests.support.fake_server import Reply
 from tests.support.scaling import MOST, measure_growth
@@ -110,6 +109,8 @@ def test_a_line_of_a_file_takes_time_in_proportion_to_its_length() -> None:
 
 
 async def _split(blocks: Sequence[bytes]) -> list[bytes]:
+    from judge.models.openai_sdk import yield_file_lines  # openai takes half a second to import
+
     async def yield_blocks() -> AsyncIterator[bytes]:
         for block in blocks:
             yield block
