@@ -278,13 +278,21 @@ def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig)
 
 
 def explain_unjudged_pairs(run: RunResult, check: CanaryCheck | None, rules: NightlyConfig) -> Iterator[str]:
-    """Yield why the run of a night is incomplete; where canaries use up a limit, so does each start."""
+    """Yield why the run of a night is incomplete, and which part of a limit each start spends on canaries."""
+    if run.incomplete is None:
+        return
     canary_calls = check.last.calls_made if check else 0
-    if isinstance(run.incomplete, LimitReached) and run.calls_made == canary_calls > 0:
+    if not canary_calls or not isinstance(run.incomplete, LimitReached):
+        yield run.incomplete.message
+    elif run.calls_made == canary_calls:
         yield Message(
             "max_calls or budget in {file} covers the canaries alone, which each start judges again: raise"
             " it, or lower canary_repeats in [nightly], then run the same command again",
             file=rules.source.file,
         )
-    elif run.incomplete:
-        yield run.incomplete.message
+    else:
+        yield Message(
+            "{reason}; each start judges the canaries again, with {calls:,} calls",
+            reason=run.incomplete.message,
+            calls=canary_calls,
+        )

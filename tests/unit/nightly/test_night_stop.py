@@ -62,7 +62,11 @@ def test_the_report_of_an_earlier_start_has_the_status_of_the_night(project: Nig
     freeze(project)
     project.configure(STOP, f"max_calls = {CANARY_CALLS + 2}")
     day = project.begin_day(edit=reword_snippets)
-    assert project.run_night(day)["status"] == "incomplete"
+    early = project.run_night(day)
+    assert (early["status"], early["judged"]) == ("incomplete", 2)
+    assert early["reasons"][0].endswith(
+        f"or raise it; each start judges the canaries again, with {CANARY_CALLS} calls"
+    )
     project.configure(STOP)
     project.judge.swapped = 0.5
     record = project.run_night(day)
