@@ -7,7 +7,7 @@ import datetime
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 from typing import Literal
@@ -64,7 +64,7 @@ class History:
 
     nights: tuple[NightRecord, ...]
     damaged: tuple[str, ...]
-    resume_commands: Mapping[str, str] = field(default_factory=dict)
+    resume_commands: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
