@@ -2,10 +2,11 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,7 +21,9 @@ TABLES = frozenset({"collect", "nightly"})
 #: Earlier names of options in TOML files, with their present names.
 ALIASES: Mapping[str, str] = {"patience": "max_wait", "grace": "shutdown_timeout"}
 #: What follows an option in a template: a field with its value, a form such as FILE, or the end of the word.
-_VALUE = r"(?:[ ](?P<value>\{[^}%]*\})|[ ](?P<form>(?:\w+=)?[A-Z][A-Z,=]+)|(?![\w-]))"
+_VALUE = (
+    r"(?:[ ](?P<value>\{[^}%]*\})|[ ](?P<form>(?:\w+=)?[A-Z][A-Z,=]*[A-Z](?:,[a-z_]+=[A-Z]+)*)|(?![\w-]))"
+)
 #: A table in TOML or Python: its first key, the value of that, and the other keys.
 _TABLE = re.compile(r"(\{[ '])\w+( = |': )([^,}]*?)(?:, [^}]*?)?( ?\})")
 #: A command in a message, whose options a file does not have.
@@ -207,6 +210,13 @@ class ConfigSource:
                     raise InputError("{file}: no such file{where}", file=path, where=where)
 
 
+def _name_entries(names: Sequence[str], table: re.Match[str]) -> str:
+    """Return a table in TOML or Python that has the value of its first key under `names`."""
+    begin, sign, value, end = table.groups()
+    entries = (f"{name}{sign}{value}" for name in names)
+    return begin + f", {begin[1].strip()}".join(entries) + end
+
+
 def name_keys(template: str, spellings: Mapping[str, str]) -> str:
     """Return the template of a message with what a file has for each option of the command line in it.
 
@@ -221,11 +231,9 @@ def name_keys(template: str, spellings: Mapping[str, str]) -> str:
         key = spellings[match["word"]]
         if match["form"]:
             example = spellings.get(f"{match['word']} FORM", key)
-            name, equals, _ = match["form"].partition("=")
-            # The example of a table takes the name before the sign, unless it stands for any, as in NAME=URL.
-            return (
-                _TABLE.sub(rf"\g<1>{name}\g<2>\g<3>\g<4>", example) if equals and name.islower() else example
-            )
+            # The example of a table takes the names before the signs; NAME in NAME=URL stands for any.
+            names = re.findall("([a-z_]+)=", match["form"])
+            return _TABLE.sub(partial(_name_entries, names), example) if names else example
         return f"{key} = {match['value']}" if match["value"] else key
 
     if not spellings:

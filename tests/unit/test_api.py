@@ -245,6 +245,14 @@ def test_messages_name_parameters(
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - of this test
 
 
+def test_a_message_about_several_columns_names_one_parameter(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("q,s\na,b\n", encoding="utf-8")
+    named = re.escape("or name it: columns={'query': 'text', 'snippet': 'text'}")
+    with pytest.raises(judge.InputError, match=f"{named}$"):
+        judge.run(path, "lexical", out=str(tmp_path / "run"))
+
+
 def test_why_a_run_is_incomplete_names_parameters(tmp_path: Path) -> None:
     outcome = judge.run(ROWS, "openai:m", base_url="http://127.0.0.1:9/v1", out=str(tmp_path / "x"))
     assert "check base_url, the network" in str(outcome.incomplete)

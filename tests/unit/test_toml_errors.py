@@ -236,6 +236,10 @@ def test_a_file_has_the_words_of_each_option() -> None:
     assert name_keys("omit --on ray and --run", words) == 'omit on = "ray" and trec_runs'
     assert name_keys("add --price INPUT,OUTPUT", words) == "add price = [0.4, 1.2]"
     assert name_keys("add --columns query=NAME", words) == 'add columns = { query = "text" }'
+    assert (
+        name_keys("add --columns query=NAME,query_id=NAME.", words)
+        == 'add columns = { query = "text", query_id = "text" }.'
+    )
     for command in ("see judge run --on ray", "uv sync --extra ray", "/a--on/b", "a/--on"):
         assert name_keys(command, words) == command
     words = list_spellings(CollectConfig, list_options(CollectConfig))
