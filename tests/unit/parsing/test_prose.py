@@ -245,6 +245,12 @@ def test_what_a_higher_grade_needs_says_nothing_of_a_lower_one(sentence: str) ->
         assert parse_grade(text, GRADED) == 1, text
 
 
+def test_praise_in_a_question_counts_by_its_answer() -> None:
+    answer = OBJECT.replace("2", "1")
+    assert parse_grade(f"Is it a full, direct answer? No.\n{answer}", GRADED) == 1
+    assert is_refused(f"Is it a full, direct answer? Yes.\n{answer}")
+
+
 @check_each("lead", ["Here is my answer:\n", "The snippet is about another city, so:\n", "判断如下：\n"])
 def test_prose_in_front_of_labelled_lines_is_harmless(lead: str) -> None:
     assert parse_grade(f"{lead}Reason: Only the city, 3 of 10 steps.\nGrade: 1", GRADED) == 1
