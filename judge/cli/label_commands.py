@@ -112,6 +112,10 @@ def agree(
     """
     from judge.analysis.pair_plan import DrawSize
 
+    if not run.exists():
+        raise InputError(
+            "{file}: no such folder or file; name the folder of a finished run, or a file of grades", file=run
+        )
     if trec_runs:
         trec_runs, more = [*trec_runs, *map(Path, more or ())], None
     names = [*(engines or ()), *(more or ())]

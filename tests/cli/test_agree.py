@@ -285,6 +285,11 @@ def test_invalid_options_are_refused(plain_run: Path, unfair_run: Path, tmp_path
     path = write_labels(tmp_path / "labels.csv", read_judgments(plain_run), lambda each: each["grade"])
     high = write_labels(tmp_path / "high.csv", read_judgments(plain_run), lambda each: each["grade"] + 1)
     assert "--qrels FILE" in run_refused(plain_run)
+    for words in (["--qrels", path], ["--qrels", path, "--run", path]):
+        refusal = run_refused("gone", *words)
+        assert (
+            refusal == "gone: no such folder or file; name the folder of a finished run, or a file of grades"
+        )
     assert "5.json: no such file" in run_refused(plain_run, "--qrels", path, "--plan", 5)
     assert "--plan is 'x y'" in run_refused(plain_run, "--plan", "x", "--plan", "y")
     top = next(at for at, each in enumerate(read_judgments(plain_run), start=2) if each["grade"] == 3)
