@@ -126,7 +126,7 @@ class Config(Options):
     )
     depth: CountValue = _assessor("Number of ranks to judge (default 10).", 10, for_datasets=True)
     relevant_from: WholeNumber | None = _assessor(
-        "Lowest grade that counts as relevant.", example="2", for_datasets=True
+        "Lowest grade that counts as relevant (default: 2, binary 1).", example="2", for_datasets=True
     )
     rerank_thresholds: Thresholds | None = _assessor(
         "Scores at which a reranker's grades 1, 2, … begin, e.g. 0.2,0.5,0.8 (default: fitted on --qrels).",
