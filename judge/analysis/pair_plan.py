@@ -8,8 +8,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress
-from math import isfinite
+from math import isclose, isfinite
 from typing import Literal
 
 import numpy as np
@@ -247,13 +248,14 @@ def check_plan(run: JudgedRun, plan: PairPlan, place: str) -> None:
     fits = len(plan.means) == len(engines) and all(map(isfinite, plan.means))
     check("means", plan.means, fits, Message("each engine has a number"))
     expected = _weigh_pairs(run, engines, measure, queries, plan.seed, select_labellable(run.pool))
-    units = len(plan.units)
+    units, are_close = len(plan.units), partial(isclose, rel_tol=1e-9, abs_tol=1e-8)
     check("units", units, units == len(expected), Message("the run gives another number"))
     for number, (unit, (key, own)) in enumerate(zip(plan.units, expected.items(), strict=True)):
         name = f"units[{number}]"
         check(name, unit.key, unit.key == key, Message("the run has another pair there"))
-        fits = len(unit.weights) == own.size and np.allclose(unit.weights, own, rtol=1e-9)
-        rule = Message("the lists give {weights}", weights=tuple(own.tolist()))
+        weights = tuple(own.tolist())
+        fits = len(unit.weights) == own.size and all(map(are_close, unit.weights, weights))
+        rule = Message("the lists give {weights}", weights=weights)
         check(f"{name}.weights", unit.weights, fits, rule)
         fits = unit.grade is None or 0 <= unit.grade <= scale.top
         check(f"{name}.grade", unit.grade, fits, Message("grades are from 0 to {top}", top=scale.top))

@@ -109,16 +109,16 @@ def _to_values(value: Any, with_defaults: bool) -> Any:  # noqa: ANN401
     if is_dataclass(value):
         kind: Any = type(value)
         return {
-            name: _to_values(part, with_defaults)
+            name: part if isinstance(part, _SCALARS) else _to_values(part, with_defaults)
             for name, default in _list_defaults(kind)
             if (part := getattr(value, name)) != default or with_defaults
         }
     if isinstance(value, Bilingual):
         return value._asdict()
+    if isinstance(value, (tuple, list)):
+        return [_to_values(part, with_defaults) for part in value]
     if isinstance(value, Mapping):
         return {str(key): _to_values(part, with_defaults) for key, part in value.items()}
-    if isinstance(value, Sequence):
-        return [_to_values(part, with_defaults) for part in value]
     return msgspec.to_builtins(value)
 
 
