@@ -191,10 +191,10 @@ def test_labels_need_a_scale_and_a_plan_that_exist(tmp_path: Path) -> None:
             "relevant_from is 7; with scale='graded' it is",
         ),
         (lambda _: judge.run(ROWS, "lexical", depth=0), "depth is 0; it must be at least 1"),
-        (lambda _: judge.run(ROWS, "lexical", points="yes"), "points is 'yes'; it is True or False"),
+        (lambda _: judge.run(ROWS, "lexical", points="yes"), "points is 'yes'; it must be True or False"),
         (
             lambda _: judge.run(ROWS, cast("Any", 5)),
-            'model is 5; it is a text, such as model="openai:NAME"',
+            'model is 5; it must be a text, such as model="openai:NAME"',
         ),
         (
             lambda _: judge.run(ROWS, "lexical", weights={"diversity": 1}),

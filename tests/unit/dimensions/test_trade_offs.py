@@ -217,9 +217,9 @@ def test_a_dimension_is_not_measured_without_its_option(
     [
         (["relevanse=1"], "relevanse=1"),
         (["relevance=0"], "above 0"),
-        (["relevance"], "it is weights={'relevance': 1.0}"),
+        (["relevance"], "it must be weights={'relevance': 1.0}"),
         (["relevance=1,relevance=2"], "at most once"),
-        (["relevance=nan"], "it is weights={'relevance': 1.0}"),
+        (["relevance=nan"], "it must be weights={'relevance': 1.0}"),
         ({"recall": 1}, "needs points=True; add points=True"),
     ],
 )
