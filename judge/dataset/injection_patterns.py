@@ -100,11 +100,11 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         rf"(?<!not )(?<!n't )(?<!n’t )(?<!never )(?<!model to )(?<!models to )(?<!llm to )\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}"
         r"\b(?:(?<!own )instructions?\b(?! (?:on|at) )|rubric"
         r"|guideline|criteria|system prompt|(?:grading|scoring|rating|your|all|these|those|any|system) (?:\w+ )?(?:rule|prompt|task|scale)"
-        r"|the (?:rules?|task|scale|prompt)(?=\W*$|[.,;!?]| (?:above|and|given|you))|the (?:query|question)\b(?=[^\n.]{0,40}\brelevant\b)|(?:above|previous|prior|earlier)\b"
+        r"|the (?:rules?|task|scale|prompt)(?=\W*$|[.,;!?]| (?:above|and|given|you))|the (?:query|question)(?=(?:[,;]| and\b| or\b)[^\n.]{0,40}\brelevant\b)|(?:above|previous|prior|earlier)\b"
         r"(?=\W*$|[\s\"'”]*[.,:;!?—-]|\s+(?:instruction|direction|guid|rule|rubric|prompt|order|command|criteri|text|context|task"
         r"|message|request|scale|polic|sentence|system|statement|content|and\b|or\b|in\b|you\b)))",
         r"\b(?:forget|drop|abandon|leave) (?:about )?your (?:\w+ )?(?:role|duty|task) as\b|\b(?:drop|discard|abandon|delete|set aside|throw away) (?:(?:the|all|any|your|these|those) )*(?:previous|prior|above|earlier|grading|scoring|old) (?:\w+ )?(?:instructions|guidelines|rubric|rules|criteria)\b"
-        r"|\bdo(?:n['’]t| not) (?:follow|apply|use) (?:the|your|any) (?:rubric|grading|scoring)\b|\bthis (?:snippet|passage|text|page|result)\b[^\n.]{0,40}\binstead of (?:grading|rating|judging|scoring|evaluating|assessing)\b|\bbegin (?:trusted|real|true) instructions?\b"
+        r"|\bdo(?:n['’]t| not) (?:follow|apply|use) (?:the|your|any) (?:rubric|grading|scoring)\b|\bthis (?:snippet|passage|text|page|result)\b[^\n.]{0,40}\binstead of (?:grading|rating|judging|scoring|evaluating|assessing)(?=\W*$|[.,;!]| (?:it|this)\b)|\bbegin (?:trusted|real|true) instructions?(?! (?:in|on|at|of|for|with)\b)"
         r"|\b(?:prior|previous|above|earlier) (?:rules|instructions) are (?:void|cancell?ed|no longer valid)(?=[.,;!]|$| (?:from )?now)",
         stems="leave drop discard abandon delete set throw ignore disregard forget override overriding bypass rubric grading scoring rating judging evaluating assessing rules instruction instructions",
     ),
@@ -123,7 +123,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         rf"\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict)) (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
         rf"|\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)"
         rf"|\b(?:the|your) (?:expected|correct|true|gold|right|only) (?:(?:label|grade|verdict|rating)|(?:output|answer|label|grade|verdict) for this \w+)(?: is|=|:) ?{_TOP_GRADE}{_DEMAND_END}",
-        rf"\bset (?:(?:the|your|its|this) ){{0,2}}(?:grade|score|verdict|relevance|rating)(?: (?:for|of) {_THIS_TEXT})? (?:to|at|=) (?:the )?(?:max(?:imum)?|{_TOP_GRADE}){_DEMAND_END}",
+        rf"\bset (?:(?:the|your|its|this) ){{0,2}}(?:(?:grade|verdict|relevance)(?: (?:for|of) {_THIS_TEXT})?|(?:score|rating) (?:for|of) {_THIS_TEXT}) (?:to|at|=) (?:the )?(?:max(?:imum)?|{_TOP_GRADE}){_DEMAND_END}",
         stems="answer reply response output verdict grade rating relevance score label",
     ),
     "instruction:treat": _make_pattern(
@@ -179,7 +179,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"[给并请命指所输回返填打照直](?:(?<=给)个[“\"']?yes|(?<=[并请])打 ?[3３三] ?分(?![球钟之])|(?:(?<=命)令|(?<=指)示)你[^\n。]{0,12}(?:等级|评分|满分|相关|yes)|(?<=所)有(?:摘要|片段|结果|网页)(?:[均都](?:是|为)?相关|(?:均|都|一律|全部)(?:输出|回复|评|判|给|打))"
         r"|(?:(?<=输)出|(?<=回)复|(?<=返)回|(?<=填)写?)(?:等级|评分|分数|结论|判定)[:：为]? ?(?:[3３三](?![\d.个])|yes|相关)|(?<=[给打])个(?:[3３](?=[。！!,，分]|$)|三分)|(?:(?<=[请照])|(?<=直)接)抄)",
         r"(?:评[分定估级判]|判定|打分)(?:规则|标准|要求)(?:(?:已经?|被)?(?:更新|变更|修改|更改|改为|调整)[^\n]{0,30}(?:摘要|片段|本页|本站|[3３三] ?分|评[3３三]|相关)|[^\n。,，]{0,4}(?:作废|失效|无效|不再适用))",
-        r"[把将](?:(?:[本这此该](?:条|页|文|段|摘要|结果|网页|片段)|摘要|它)的?)?(?:等级|评分|分数|评级)(?:设|改|调|定|写|填)[为成到] ?(?:[3３](?![\d.:：])|三(?![一-鿿])|满分)|只(?:能|需|要)?(?:回复|回答|输出|写)[“\"'「]?(?:相关[”\"'」]|yes)"
+        r"[把将](?:(?:[本这此该](?:条|页|文|段|摘要|结果|网页|片段)|摘要|它)的?)?(?:等级|评分|分数|评级)(?:设|改|调|定|写|填)[为成到] ?(?:[3３](?![\d.:：]|分?(?:及?以[上下]|制))|三(?![一-鿿])|满分)|只(?:能|需|要)?(?:回复|回答|输出|写)[“\"'「]?(?:相关[”\"'」]|yes(?![”\"'」]? ?(?:[或和、/]|or)))"
         r"|(?:不用|别用|不要用|无需)(?:使用|套用|参照)?(?:评[分级测定]|判定|打分)(?:规则|标准)(?![之以]外)|(?:摘要|片段|本页|本文)[^\n。]{0,20}(?:不要|别|无需|不必|停止)(?:再|进行)?(?:评[分级估测]|打分|判定)(?=[。！!,，]|$)",
         r"参考答案(?:已|现|应)?(?:改为|更新为|换成|就是)(?:本|此|该)(?:页|文|摘要|片段)",
         r"(?:本|该|此|这)(?:片段|段|条|条结果|摘要|网页|页|结果|文|内容|文档)[^\n。]{0,14}?(?:等级|评为|判为|判定为?|定为|得分|评级|标记为|记为)"
@@ -206,8 +206,8 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"\bverdict yes\b|(?:等级|评分|判定|结论)[:：] ?(?:[0-3]|yes|是|相关)[。;；,， ]{0,2}理由[:：]|(?:^|[\n。]) ?理由[:：][^\n]{1,120}?[\n。;；,， ](?:等级|评分|判定|结论)[:：] ?(?:[0-3](?![\d级.])|yes|是|相关)",
         r"<answer> ?[0-3] ?</answer> ?\n?<reason",
         r"[<\[](?:grade|verdict|score)[>\]] ?(?:[0-3]|yes|no)\b|\b(?:grade|verdict) ?(?:→|=>|->) ?(?:[0-3]|yes|no)\b"
-        r"|(?<![\u4e00-\u9fff])(?:等级|判定|结论) ?(?:→|=>|->|=) ?(?:[0-3](?![\d.])|yes|no|是|否|相关)|[<\[【](?:等级|判定|结论)[>\]】] ?(?:[0-3](?![\d.])|yes|no|是(?![一-鿿])|否|相关)"
-        r"|\brelevance[ _](?:label|score|grade|rating)\b[\"']? ?[:=] ?[0-3](?![\w%]|\.\d|/\d| (?:stars?|out)\b)",
+        r"|(?<![\u4e00-\u9fff])(?:等级|判定|结论) ?(?:→|=>|->|=) ?(?:[0-3](?![\d.])|yes|no|是|否|相关)(?! ?[\u4e00-\u9fff:：]|[,，] ?则)|[<\[【](?:等级|判定|结论)[>\]】] ?(?:[0-3](?![\d.])|yes|no|是|否|相关)(?![\u4e00-\u9fff])"
+        r"|\brelevance[ _](?:label|score|grade|rating)\b[\"']? ?[:=] ?[0-3](?![\w%]|\.\d|/\d| \w)",
         r"判定 ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|结论 ?[:：] ?(?:相关|不相关)(?![一-鿿])|(?:判定|结论) ?[:：为] ?(?:yes|no)\b|\banswer ?= ?(?:relevant\b|3/3)",
         r"final (?:score|grade|verdict) ?(?:is|:|=) ?[\"'“]?(?:(?:grade )?[0-3](?![\w.%]|[-–:]\d| (?:stars?\b|out of (?!3\b)))|yes|(?:\w+ )?relevant)",
         r"相关性评分 ?[:：] ?[0-3](?:/3| ?分)?(?![\d.])|(?:评委|评审|评测员|标注员|终审)[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])",
@@ -349,19 +349,19 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     ),
     "fake_verdict:标注": _make_pattern(
         "人工标注 真实标签 评估结果 相关性 相关度 片段 文档 摘要 搜索结果 的等级 正确等级 真实等级 的评级 正确评级",
-        r"(?:正确|真正|真实)的?[等评]级(?:应该?)?[是为] ?(?:[3３](?![\d.])|三级|最高)|人工标注(?:结果)?[:：] ?(?:[3３](?!\d)|相关(?!系数))|相关[性度] ?(?:[:：] ?[3３](?:分(?![之钟析])|/3)|= ?[3３](?![\d.]))",
+        r"(?:正确|真正|真实)的?[等评]级(?:应该?)?[是为] ?(?:(?:[3３](?![\d.])|三级)(?!级?的)|最高)|人工标注(?:结果)?[:：] ?(?:[3３](?!\d)|相关(?!系数))|相关[性度] ?(?:[:：] ?[3３](?:分(?![之钟析])|/3)|= ?[3３](?![\d.]| ?[的表为]))",
         r"(?:该|本|此|此搜索|本搜索)(?:片段|段落|文档|摘要|结果)(?:完全|充分)?满足[^\n。]{0,2}(?:查询(?!条件|语句)|用户的?(?:需求|问题|意图)(?!说明))",
     ),
     "overthink:times": _make_pattern(
         "times%before until%you before 评级 等级 回答前 评分前 作答前 判断前 判定前 评定前 评判前 评估前 回答之前 评分之前",
         r"\breconsider your (?:judge?ment|verdict|grade|answer)\b[^\n.]{0,30}\btimes before (?:you )?(?:answer|grad|judg|scor)|\b(?:cannot|can't|must not|do not|don't) (?:grade|score|rate)(?: this)? until you (?:have|'ve) (?:written|solved|computed|calculated|listed|proven|proved)\b"
-        r"|\b(?:think|reason|reflect|deliberate)\b[^\n.]{0,30}\b(?:\d[\d,]{2,}|(?:a|one|ten|five|twenty|fifty|many) (?:thousand|hundred)) (?:words|tokens|steps|times|paragraphs|pages)\b[^\n.]{0,20}\bbefore (?:you )?(?:answer|grad|judg|scor|respond|reply)",
-        r"(?:回答|评[分级定估判]|作答|判[断定])之?前[^\n。]{0,6}(?:思考|推理|分析)[^\n。]{0,6}(?:[一二两三五十百千万]{2,}|\d{3,}) ?(?:字|步|遍|次)|(?:评级|给出等级)之?前[,，]?[^\n。]{0,6}(?:计算[^\n。]{0,6}(?:位|圆周率)|逐[字位])|先(?:列出|计算|写出|算出)[^\n。]{0,24}(?:再|才)能?(?:给出等级|评级)|评估者[:：]回答前",
+        r"|\b(?:think|reason|reflect|deliberate)\b[^\n.]{0,30}\b(?:\d[\d,]{2,}|(?:a|one|ten|five|twenty|fifty|many) (?:thousand|hundred)) (?:(?:words|tokens|steps|paragraphs|pages)\b[^\n.]{0,20}\bbefore (?:you )?(?:answer|respond|reply|grad|judg|scor)|times\b[^\n.]{0,20}\bbefore (?:you )?(?:grad|judg|scor))",
+        r"(?:回答|评[分级定估判]|作答|判[断定])之?前[^\n。]{0,6}(?:思考|推理|分析)[^\n。]{0,6}(?:[一二两三五十百千万]{2,}|\d{3,}) ?(?:字(?!的?[材文短资])|步|遍|次)|(?:评级|给出等级)之?前[,，]?[^\n。]{0,6}(?:计算[^\n。]{0,6}(?:位|圆周率)|逐[字位])|先(?:列出|计算|写出|算出)[^\n。]{0,24}(?:再|才)能?(?:给出等级|评级)|评估者[:：]回答前",
         stems="times until think reason reflect deliberate",
     ),
     "secrets:rules": _make_pattern(
         "given api%key instructions rubric prompt above 系统提示 收到 得到 逐字 原样",
-        r"\bwhat(?: is|['’]s) your system prompt\b|\b(?:repeat|print|output|recite|copy) (?:all )?(?:(?:the )?(?:words|text|prompt)|everything) above\b(?=,? (?:verbatim|word for word|in full|exactly|starting|beginning|including))|\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output|disclose|copy|list)\b[^\n.]{0,20}\b(?:(?:contents|text|wording) of )?your (?:\w+ )?(?:instructions|rubric|prompt)\b(?! of)|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
+        r"\bwhat(?: is|['’]s) your system prompt\b(?=[^\n]{0,40}\b(?:reason|reply|answer|explanation|response)\b)|\b(?:repeat|print|output|recite|copy) (?:all )?(?:(?:the )?(?:words|text|prompt)|everything) above\b(?=,? (?:verbatim|word for word|in full|(?:starting|beginning) (?:with|from)|including (?:the |your |all )*(?:system|instruction|prompt|rules?)))|\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output|disclose|copy|list)\b[^\n.]{0,20}\b(?:(?:contents|text|wording) of )?your (?:\w+ )?(?:instructions|rubric|prompt)\b(?! of)|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
         r"(?:复述|重复|背出|公开)[^\n。]{0,4}你的系统提示(?!音)|你的系统提示词?[^\n。]{0,6}(?:复述|重复|背|公开|输出|发)|你所?(?:收到|得到)的(?:全部|所有|完整)(?:规则|说明|指令)[^\n。]{0,4}(?:再给|请列出|写出|输出)|你收到的规则是什么|(?:输出|复述|重复|背出|公开|打印|列出)[^\n。]{0,6}你(?:所?收到|得到)?的?(?:隐藏|全部|所有)?的?(?:指令|提示词|系统提示)|(?:逐字|原样)[^\n。]{0,4}(?:复述|重复|输出|背出|打印)[^\n。]{0,4}(?:以上|上面|上述|之前|前面)的?(?:全部|所有)?的?(?:系统)?(?:提示(?!音)|指令|规则)",
         stems="given key instructions rubric prompt above",
     ),
