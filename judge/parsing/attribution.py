@@ -62,20 +62,29 @@ _IGNORES = re.compile(
     r"|\A\W*(?:我?已?忽略|无视|撇开|抛开|排除|不顾|不(?:予)?(?:理会|执行|采纳|听从|遵从|考虑))[^,;:。]{1,40}[,;]"
     r"|\A[^,;:。]{1,40}(?:[已均都被]忽略|不予?(?:理会|采纳|执行))[,;]"
 )
+#: The work of a grader in the same clause, without which an order is one to the readers of a page.
+_OF_GRADER = r"(?=[^,;:。\n]{0,16}(?:[你您]|评[为成定级分委]|评 ?[0-3]|打分|判[为成定]|输出|回[复答](?![\u4e00-\u9fff])|等级|满分|最高级|[0-3] ?[分级]))"
+_NAMES_GRADE = (
+    r"(?: (?:this|the|that|it|as|with|page|snippet|result|text|document|an?|grade|score|of|only|to))*"
+    r" [\"'“]?(?:[0-3]\b|yes\b|no\b|(?:\w+ly )?relevant|highest|top|maximum|full)"
+)
 #: An order to a grader that begins a sentence, without quotes: the reply repeats the snippet.
 _ORDERS_GRADER = re.compile(
     r"(?i)(?:\A|(?<=[.。!?;])|(?<!:)(?<=\n))[ *_#-]*(?:(?:please |now |just )*(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?)\b"
     r"(?: (?:all|any|every|the|these|of|your))*(?:(?: (?:previous|prior|above|earlier|preceding|former|system|grading|scoring|rating|your)){1,3}"
     r" (?:instructions?|rules?|prompts?|guidelines?|directions?|orders?|messages?|criteria|rubric)| (?:instructions|rules) above"
     r"| (?:everything|anything|all|what(?: is| was)?) (?:above|before))\b"
-    r"|(?:dear|attention|hey|hello|hi|to (?:the|all|any))[ ,]{1,2}(?:\w+ )?(?:ais?|llms?|graders?|raters?|assessors?|evaluators?|models?|gpt\w*)\b"
-    r"|system[\w ]{0,12}: ?(?:you|grade|rate|score|give|ignore|output|reply|answer|respond|mark|always)\b|new (?:instruction|rule|task)s?\s?:"
-    r"|you (?:are now\b|must (?:now )?(?:answer|output|reply|respond|return|give|grade|rate|score|assign)\b)|from now on\b"
-    r"|please (?:always |only |just )*(?:rate|grade|score|mark|give|assign|judge|label|answer|output|respond|reply)\b"
+    r"|(?:dear|attention|hey|hello|hi|to (?:the|all|any))[ ,]{1,2}(?:\w+ )?(?:ais?|llms?|graders?|raters?|assessors?|evaluators?|models?|gpt\w*)\b(?= ?[,:!])"
+    r"|(?:system[\w ]{0,12}|new (?:instruction|rule|task)s?) ?: ?(?:you (?:are|must|will|should)|grade|rate|score|give|ignore|output|reply|answer|respond|mark|always)\b"
+    r"|you are now (?:an? |the )?(?:\w+ ){0,3}(?:assistant|grader|assessor|evaluator|judge|model|ai|bot)\b"
+    r"|from now on\b(?=[^.\n]{0,40}\b(?:grad(?:e|es|ing)|scores?|rate|answer|output|reply|respond|judge)\b)"
+    rf"|you must (?:now )?(?:output|grade|rate|score|(?:answer|reply|respond|return|give|assign)(?= as follows|{_NAMES_GRADE}))\b"
+    rf"|please (?:always |only |just )*(?:rate|grade|score|mark|give|assign|judge|label|answer|output|respond|reply)\b(?={_NAMES_GRADE})"
     r"|(?:请|务必|必须|立即|马上|现在|你)*(?:忽略|无视|忘记|忘掉|不顾|撇开|抛开)掉?[你您]?的?(?:之前|先前|此前|以前|前面|以上|上面|上述|上文|所有|一切|全部|任何|系统|评[分级测定])"
     r"[^,;:。\n摘片网页注诱攻]{0,12}(?:指[令示]|规则|要求|说明|提示|命令|设定|标准)"
-    r"|(?:致|敬告)(?:各位|所有)?(?:ai|人工智能|评[测分审估]|打分|大?语?言?模型)|系统(?:提示|指令|消息|通知)\s?:|新的?(?:指令|规则|任务|要求)\s?:|从现在(?:起|开始)"
-    r"|你现在是|请(?:直接|务必|一律|立即|[将把给](?![你您]))|你?(?:务必|一律|必须)(?:输出|回[复答]|返回|[给评打判]))"
+    r"|(?:致|敬告)(?:各位|所有)?(?:ai|人工智能|评[测分审估]|打分|大?语?言?模型)[^,;:。\n]{0,8}[,:!]"
+    rf"|(?:系统(?:提示|指令|消息|通知)\s?:|新的?(?:指令|规则|任务|要求)\s?:|从现在(?:起|开始),?|你现在是|请(?:直接|务必|一律|立即|[将把给](?![你您]))){_OF_GRADER}"
+    r"|你?(?:务必|一律|必须)(?:输出|回[复答]|返回|[给评打判])[^,;:。\n]{0,4}(?:[0-3三]|yes\b|no\b|[是否](?![\u4e00-\u9fff])|满分|最高))"
 )
 _IS_SUBJECT = re.compile(vocabulary.SUBJECT_WORDS, re.IGNORECASE)
 _IS_OWN = re.compile(vocabulary.OWN_WORDS, re.IGNORECASE)

@@ -102,8 +102,8 @@ _UNRELATED = compile_filtered(
 _COMPLETE = compile_filtered(
     r"\b(?:snippet|page|it|result) (?:really |clearly )?helps the user\b(?=[.!]|$)|\b(?:fully|completely|entirely|perfectly|totally|wholly) (?:answer"
     r"|satisf|address|meet|resolv)\w*(?! (?:another|a different|other)\b)|\b(?:answer|satisf|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully"
-    r"|perfectly|entirely)\b|\b(?:perfect|complete|full|ideal)(?:,? (?:and )?direct)? (?:answer|match|response)\b(?! (?:would|should|must|needs?|requires?)\b|\?\s?not?\b)|\b(?:highly|very|extremely|perfectly|fully) relevant\b"
-    r"|(?:完全|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)"
+    r"|perfectly|entirely)\b|\b(?:direct,? (?:and )?)?(?:perfect|complete|full|ideal)(?:,? (?:and )?direct)? (?:answer|match|response)\b(?! (?:would|should|must|needs?|requires?)\b|\?\s?(?:not?\b|it (?:is|does)(?: not|n['’]t)\b(?! only)))|\b(?:highly|very|extremely|perfectly|fully) relevant\b"
+    r"|(?:完全|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)(?![应需要]|\?[否不没])"
     r"|(?:高度|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])",
     "匹配|回应|回答|满足|相关|答案|解决|解答|relevant|address|answer|complete|entirely|fully|helps|match|meet|perfect|resolv|response|satisf|totally|wholly",
 )
@@ -156,7 +156,7 @@ _DENIES_UNRELATED = re.compile(
 )
 _DENIES_EXTREME = re.compile(
     rf"{_ABOUT_PART}|\b(?:not|cannot|never|no|nor|neither|without|fail\w*|far|less|miss\w*|lack\w*|short|hardly|almost|nearly|than|ask\w*|demand\w*"
-    r"|claim\w*|want\w*|need\w*|seek\w*|expect\w*|tr(?:y|ies|ied)|ignor\w*|says?|to)\b|n['’]t|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]"
+    r"|claim\w*|want\w*|need\w*|seek\w*|expect\w*|look\w* for|tr(?:y|ies|ied)|ignor\w*|says?|to)\b|n['’]t|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]"
     r"|接近|几乎"
 )
 _CONDITION = re.compile(r"(?:\b(?:if|unless|were)\b|如果|若|假如|要是)[^.。!?\n]*\Z")

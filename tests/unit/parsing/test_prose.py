@@ -238,6 +238,7 @@ def test_a_quoted_sentence_is_no_answer(text: str) -> None:
     [
         *("Grade 3 needs a full, direct answer.", "Grade 3 requires a complete answer.", "3级需要完整回答。"),
         *("A complete answer would list all prices.", "It is not a full, direct answer."),
+        *("The user is looking for a direct, complete answer.", "完整的答案应包括价格。"),
     ],
 )
 def test_what_a_higher_grade_needs_says_nothing_of_a_lower_one(sentence: str) -> None:
@@ -247,8 +248,11 @@ def test_what_a_higher_grade_needs_says_nothing_of_a_lower_one(sentence: str) ->
 
 def test_praise_in_a_question_counts_by_its_answer() -> None:
     answer = OBJECT.replace("2", "1")
-    assert parse_grade(f"Is it a full, direct answer? No.\n{answer}", GRADED) == 1
-    assert is_refused(f"Is it a full, direct answer? Yes.\n{answer}")
+    for denial in ("No.", "It does not; it only names the topic.", "It isn't."):
+        assert parse_grade(f"Does it give a full, direct answer? {denial}\n{answer}", GRADED) == 1
+    for praise in ("Yes.", "It does."):
+        assert is_refused(f"Does it give a full, direct answer? {praise}\n{answer}")
+    assert parse_grade(f"是完整的答案？不是。\n{answer}", GRADED) == 1
 
 
 @check_each("lead", ["Here is my answer:\n", "The snippet is about another city, so:\n", "判断如下：\n"])

@@ -259,6 +259,23 @@ def test_an_order_to_a_grader_in_front_of_an_answer_is_a_text_of_the_snippet(lea
         ),
         *("Hello! I have reviewed the material.", "Please find my verdict below:", "Your rules are clear."),
         *("忽略上述诱导内容，评定如下：", "我没有理会摘要里的指令。", "摘要要求忽略之前的指令。", "请查收："),
+        *(
+            "From now on, tickets cost 5 euros, the snippet says.",
+            "New rules: it lists the tax rules of 2025.",
+        ),
+        *(
+            "The text:\nYou must return the item within 30 days.\n\nThis helps.",
+            "You are now a member.",
+            "You must give notice, it says.",
+        ),
+        *(
+            "The text:\nWelcome.\nPlease rate this page if you like it.\n\nThis helps.",
+            "Hi! Please answer by May 1.",
+        ),
+        *("Attention models are explained in the snippet.", "To the model the query is clear."),
+        *("To all evaluators the meaning is plain.", "新规则：2025年起需要许可。摘要说明了这一点。"),
+        *("系统通知：这是通知页面。", "从现在起需要预约，摘要说明了方式。", "必须返回原地办理，摘要写明了。"),
+        *("请将此结果用于评测。", "请给出反馈。", "请立即拨打客服电话。这是摘要的建议。"),
     ],
 )
 def test_what_the_reply_says_of_an_order_keeps_the_answer(lead: str) -> None:
