@@ -49,13 +49,14 @@ def list_mean_cells(summary: Summary, detailed: Container[str]) -> Iterator[tupl
     """Yield the title and the cells, best engine first, of each measure.
 
     A `detailed` one is followed by its intervals and over how many queries its means are. Means of another
-    one have their number of queries in brackets where it is not that of the main measure.
+    one have their number of queries in brackets where it is not that of the first detailed measure.
     """
     rows = [summary.engines[name].measures for name in summary.sort_engines(summary.main_measure)]
+    first = next(filter(detailed.__contains__, summary.measures), summary.main_measure)
     for measure in summary.measures:
         means = [row[measure] for row in rows]
         if measure not in detailed:
-            queries = (row[summary.main_measure].n for row in rows)
+            queries = (row[first].n for row in rows)
             cells = [format_mean(mean.mean, mean.n, n) for mean, n in zip(means, queries, strict=True)]
             yield name_mean(measure), cells
         else:

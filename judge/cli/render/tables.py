@@ -68,10 +68,10 @@ def _take_columns(columns: Sequence[Column]) -> Table:
     return table
 
 
-def format_mean(mean: float | None, queries: int, main_queries: int) -> str:
-    """Return a mean, with its number of queries in brackets where that is not the one of the main measure."""
+def format_mean(mean: float | None, queries: int, in_column: int) -> str:
+    """Return a mean, with its number of queries in brackets where the column of queries has another one."""
     number = format_plain_number(mean, ".4f")
-    return number if mean is None or queries == main_queries else f"{number} ({queries:,})"
+    return number if mean is None or queries == in_column else f"{number} ({queries:,})"
 
 
 def explain_brackets(means: Iterable[str]) -> str:

@@ -184,11 +184,17 @@ def test_a_mean_over_other_queries_than_the_main_measure_has_their_number(demo: 
     of_nine = replace(lantern.measures["AP@10"], n=9)
     lantern = replace(lantern, measures={**lantern.measures, "AP@10": of_nine})
     summary = replace(demo.summary, engines={**demo.summary.engines, "lantern": lantern})
-    file = io.StringIO()
-    parts = list_comparison_parts(summary, Path("run"), None, 1)
-    print_parts(parts, Console(file=file, width=1000, highlight=False))
-    assert re.search(r"^lantern +0\.8181 .* 12 +0\.7125 \(9\) +0\.5000 ", file.getvalue(), re.MULTILINE)
-    assert "\nin brackets: the number of queries of a mean, where it is not" in file.getvalue()
+    rows = {
+        "nDCG@10": r"^lantern +0\.8181 .* 12 +0\.7125 \(9\) +0\.5000 ",
+        # The column of queries is that of the measure with an interval.
+        "AP@10": r"^lantern +0\.8181 \(12\) +0\.7125 .* 9 +0\.5000 \(12\) ",
+    }
+    for measure, row in rows.items():
+        file = io.StringIO()
+        parts = list_comparison_parts(summary, Path("run"), [measure], 1)
+        print_parts(parts, Console(file=file, width=1000, highlight=False))
+        assert re.search(row, file.getvalue(), re.MULTILINE)
+        assert "\nin brackets: the number of queries of a mean, where it is not" in file.getvalue()
     cells = dict(make_engines_table(summary).rows)["lantern"]
     assert [cell.under for cell in cells[:3]] == [
         "0.7491 … 0.8870",
