@@ -102,8 +102,8 @@ _UNRELATED = compile_filtered(
 _COMPLETE = compile_filtered(
     r"\b(?:snippet|page|it|result) (?:really |clearly )?helps the user\b(?=[.!]|$)|\b(?:fully|completely|entirely|perfectly|totally|wholly) (?:answer"
     r"|satisf|address|meet|resolv)\w*(?! (?:another|a different|other)\b)|\b(?:answer|satisf|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully"
-    r"|perfectly|entirely)\b|\b(?:direct,? (?:and )?)?(?:perfect|complete|full|ideal)(?:,? (?:and )?direct)? (?:answer|match|response)\b(?! (?:would|should|must|needs?|requires?)\b|\?\s?(?:not?\b|it (?:is|does)(?: not|n['’]t)\b(?! only)))|\b(?:highly|very|extremely|perfectly|fully) relevant\b"
-    r"|(?:完全|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)(?![应需要]|\?[否不没])"
+    r"|perfectly|entirely)\b|\b(?:direct,? (?:and )?)?(?:perfect|complete|full|ideal)(?:,? (?:and )?direct)? (?:answer|match|response)\b(?! (?:would|should|must|needs?|requires?)\b)|\b(?:highly|very|extremely|perfectly|fully) relevant\b"
+    r"|(?:完全|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)(?![应需要])"
     r"|(?:高度|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])",
     "匹配|回应|回答|满足|相关|答案|解决|解答|relevant|address|answer|complete|entirely|fully|helps|match|meet|perfect|resolv|response|satisf|totally|wholly",
 )
@@ -158,6 +158,10 @@ _DENIES_EXTREME = re.compile(
     rf"{_ABOUT_PART}|\b(?:not|cannot|never|no|nor|neither|without|fail\w*|far|less|miss\w*|lack\w*|short|hardly|almost|nearly|than|ask\w*|demand\w*"
     r"|claim\w*|want\w*|need\w*|seek\w*|expect\w*|look\w* for|tr(?:y|ies|ied)|ignor\w*|says?|to)\b|n['’]t|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]"
     r"|接近|几乎"
+)
+#: The end of a question, and an answer that denies it.
+_DENIED_QUESTION = re.compile(
+    r"[^.。!?\n]{0,80}\?\s?(?:(?:it|this) (?:is|does)(?: not|n['’]t)\b(?! only)|(?:not?|hardly|almost|only)\b|并?[否不没未非])"
 )
 _CONDITION = re.compile(r"(?:\b(?:if|unless|were)\b|如果|若|假如|要是)[^.。!?\n]*\Z")
 
@@ -247,9 +251,10 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
 
 
 def _states(statement: FilteredPattern, denial: re.Pattern[str], text: str) -> bool:
-    """Return True when prose makes a statement that its own clause neither denies nor restricts."""
+    """Return True when prose makes a statement that neither its own clause nor an answer to it denies."""
     return any(
         not denial.search(re.split(r"[,;.。!?\n]", text[max(0, match.start() - 120) : match.start()])[-1])
         and not _CONDITION.search(text, max(0, match.start() - 120), match.start())
+        and not _DENIED_QUESTION.match(text, match.end())
         for match in statement.finditer(text)
     )

@@ -248,11 +248,21 @@ def test_what_a_higher_grade_needs_says_nothing_of_a_lower_one(sentence: str) ->
 
 def test_praise_in_a_question_counts_by_its_answer() -> None:
     answer = OBJECT.replace("2", "1")
-    for denial in ("No.", "It does not; it only names the topic.", "It isn't."):
-        assert parse_grade(f"Does it give a full, direct answer? {denial}\n{answer}", GRADED) == 1
-    for praise in ("Yes.", "It does."):
-        assert is_refused(f"Does it give a full, direct answer? {praise}\n{answer}")
-    assert parse_grade(f"是完整的答案？不是。\n{answer}", GRADED) == 1
+    for question in (
+        "Does it give a full, direct answer?",
+        "Does it fully answer the query?",
+        "完整地回答了查询吗？",
+    ):
+        for denial in (
+            "No.",
+            "No, only in part.",
+            "It does not; it only names the topic.",
+            "It doesn't.",
+            "没有。",
+        ):
+            assert parse_grade(f"{question} {denial}\n{answer}", GRADED) == 1
+        for praise in ("Yes.", "It does.", "是的。"):
+            assert is_refused(f"{question} {praise}\n{answer}")
 
 
 @check_each("lead", ["Here is my answer:\n", "The snippet is about another city, so:\n", "判断如下：\n"])
