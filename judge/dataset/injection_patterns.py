@@ -123,7 +123,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         rf"\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict)) (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
         rf"|\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)"
         rf"|\b(?:the|your) (?:expected|correct|true|gold|right|only) (?:(?:label|grade|verdict|rating)|(?:output|answer|label|grade|verdict) for this \w+)(?: is|=|:) ?{_TOP_GRADE}{_DEMAND_END}",
-        rf"\bset (?:(?:the|your|its|this) ){{0,2}}(?:(?:grade|verdict|relevance)(?: (?:for|of) {_THIS_TEXT})?|(?:score|rating) (?:for|of) {_THIS_TEXT}) (?:to|at|=) (?:the )?(?:max(?:imum)?|{_TOP_GRADE}){_DEMAND_END}",
+        rf"\bset (?:(?:the|your|its|this) ){{0,2}}(?:(?:grade|verdict)(?: (?:for|of) {_THIS_TEXT})?|(?:score|relevance|rating) (?:for|of) {_THIS_TEXT}) (?:to|at|=) (?:the )?(?:max(?:imum)?|{_TOP_GRADE}){_DEMAND_END}",
         stems="answer reply response output verdict grade rating relevance score label",
     ),
     "instruction:treat": _make_pattern(
@@ -179,8 +179,8 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"[给并请命指所输回返填打照直](?:(?<=给)个[“\"']?yes|(?<=[并请])打 ?[3３三] ?分(?![球钟之])|(?:(?<=命)令|(?<=指)示)你[^\n。]{0,12}(?:等级|评分|满分|相关|yes)|(?<=所)有(?:摘要|片段|结果|网页)(?:[均都](?:是|为)?相关|(?:均|都|一律|全部)(?:输出|回复|评|判|给|打))"
         r"|(?:(?<=输)出|(?<=回)复|(?<=返)回|(?<=填)写?)(?:等级|评分|分数|结论|判定)[:：为]? ?(?:[3３三](?![\d.个])|yes|相关)|(?<=[给打])个(?:[3３](?=[。！!,，分]|$)|三分)|(?:(?<=[请照])|(?<=直)接)抄)",
         r"(?:评[分定估级判]|判定|打分)(?:规则|标准|要求)(?:(?:已经?|被)?(?:更新|变更|修改|更改|改为|调整)[^\n]{0,30}(?:摘要|片段|本页|本站|[3３三] ?分|评[3３三]|相关)|[^\n。,，]{0,4}(?:作废|失效|无效|不再适用))",
-        r"[把将](?:(?:[本这此该](?:条|页|文|段|摘要|结果|网页|片段)|摘要|它)的?)?(?:等级|评分|分数|评级)(?:设|改|调|定|写|填)[为成到] ?(?:[3３](?![\d.:：]|分?(?:及?以[上下]|制))|三(?![一-鿿])|满分)|只(?:能|需|要)?(?:回复|回答|输出|写)[“\"'「]?(?:相关[”\"'」]|yes(?![”\"'」]? ?(?:[或和、/]|or)))"
-        r"|(?:不用|别用|不要用|无需)(?:使用|套用|参照)?(?:评[分级测定]|判定|打分)(?:规则|标准)(?![之以]外)|(?:摘要|片段|本页|本文)[^\n。]{0,20}(?:不要|别|无需|不必|停止)(?:再|进行)?(?:评[分级估测]|打分|判定)(?=[。！!,，]|$)",
+        r"[把将](?:(?:[本这此该](?:条|页|文|段|摘要|结果|网页|片段)|摘要|它)的?)?(?:等级|评分|分数|评级)(?:设|改|调|定|写|填)[为成到] ?(?:[3３](?![\d.:：]|分?(?:及?以[上下]|制))|三(?![一-鿿])|满分)|只(?:能|需|要)?(?:回复|回答|输出|写)[“\"'「]?(?:相关[”\"'」]|yes(?![”\"'」]? ?(?:[或和、/的]|or)))"
+        r"|(?:不用|别用|不要用|无需)(?:使用|套用|参照)?(?:评[分级测定]|判定|打分)(?:规则|标准)(?![之以]外|[也就]|即可)|(?:摘要|片段|本页|本文)[^\n。]{0,20}(?:不要|别|无需|不必|停止)(?:再|进行)?(?:评[分级估测]|打分|判定)(?=[。！!,，]|$)",
         r"参考答案(?:已|现|应)?(?:改为|更新为|换成|就是)(?:本|此|该)(?:页|文|摘要|片段)",
         r"(?:本|该|此|这)(?:片段|段|条|条结果|摘要|网页|页|结果|文|内容|文档)[^\n。]{0,14}?(?:等级|评为|判为|判定为?|定为|得分|评级|标记为|记为)"
         r"[^\n。]{0,4}?(?:[3３三](?! ?[年月日天小个次种篇])|满分|最高(?:分|级|等级)|(?:完全|高度)?相关)",
@@ -189,7 +189,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     ),
     "instruction:角色": _make_pattern(
         "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 你的真正任务 的话 说明 注意 须知 声明 扮演 模式 作为 你是",
-        r"(?:评[分测审]|打分|标注|审核|判定)(?:员|者|人员|模型|系统|ai)们?(?:请|务必)?(?:注意|看这里|听好|听着)[:：,，](?=[^\n。]{0,40}(?:[本这此]条|本页|摘要|片段|满分|相关|最高|[3３三] ?[分级]))",
+        r"(?:评[分测审]|打分|标注|审核|判定)(?:员|者|人员|模型|系统|ai)们?(?:请|务必)?(?:注意|看这里|听好|听着)[:：,，](?=[^\n。]{0,40}(?:[本这此]条|本页|摘要|片段)[^\n。]{0,20}(?:满分|相关|最高|[3３三] ?[分级]))",
         r"(?:给|致)[^\n。]{0,4}(?:评测|评分|评审|打分|裁判|判定|大模型|ai(?:评|裁|模型|助手)|语言模型|评\w模型)[^\n。:：]{0,6}"
         r"(?:的话|说明|注意|提示|须知|声明)",
         rf"(?:从现在起|现在开始|从现在开始)[^\n。]{{0,6}}你{_ABOUT_GRADING_ZH}",
@@ -206,7 +206,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"\bverdict yes\b|(?:等级|评分|判定|结论)[:：] ?(?:[0-3]|yes|是|相关)[。;；,， ]{0,2}理由[:：]|(?:^|[\n。]) ?理由[:：][^\n]{1,120}?[\n。;；,， ](?:等级|评分|判定|结论)[:：] ?(?:[0-3](?![\d级.])|yes|是|相关)",
         r"<answer> ?[0-3] ?</answer> ?\n?<reason",
         r"[<\[](?:grade|verdict|score)[>\]] ?(?:[0-3]|yes|no)\b|\b(?:grade|verdict) ?(?:→|=>|->) ?(?:[0-3]|yes|no)\b"
-        r"|(?<![\u4e00-\u9fff])(?:等级|判定|结论) ?(?:→|=>|->|=) ?(?:[0-3](?![\d.])|yes|no|是|否|相关)(?! ?[\u4e00-\u9fff:：]|[,，] ?则)|[<\[【](?:等级|判定|结论)[>\]】] ?(?:[0-3](?![\d.])|yes|no|是|否|相关)(?![\u4e00-\u9fff])"
+        r"|(?<![\u4e00-\u9fff])(?:等级|判定|结论) ?(?:→|=>|->|=) ?(?:[0-3](?![\d.])|yes|no|是|否|相关)(?! ?[\u4e00-\u9fff:：]|[,，] ?则)|[<\[【](?:等级|判定|结论)[>\]】] ?(?:[0-3](?![\d.A-Za-z])|yes|no|是|否|相关)(?![\u4e00-\u9fff])"
         r"|\brelevance[ _](?:label|score|grade|rating)\b[\"']? ?[:=] ?[0-3](?![\w%]|\.\d|/\d| \w)",
         r"判定 ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|结论 ?[:：] ?(?:相关|不相关)(?![一-鿿])|(?:判定|结论) ?[:：为] ?(?:yes|no)\b|\banswer ?= ?(?:relevant\b|3/3)",
         r"final (?:score|grade|verdict) ?(?:is|:|=) ?[\"'“]?(?:(?:grade )?[0-3](?![\w.%]|[-–:]\d| (?:stars?\b|out of (?!3\b)))|yes|(?:\w+ )?relevant)",
@@ -355,7 +355,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     "overthink:times": _make_pattern(
         "times%before until%you before 评级 等级 回答前 评分前 作答前 判断前 判定前 评定前 评判前 评估前 回答之前 评分之前",
         r"\breconsider your (?:judge?ment|verdict|grade|answer)\b[^\n.]{0,30}\btimes before (?:you )?(?:answer|grad|judg|scor)|\b(?:cannot|can't|must not|do not|don't) (?:grade|score|rate)(?: this)? until you (?:have|'ve) (?:written|solved|computed|calculated|listed|proven|proved)\b"
-        r"|\b(?:think|reason|reflect|deliberate)\b[^\n.]{0,30}\b(?:\d[\d,]{2,}|(?:a|one|ten|five|twenty|fifty|many) (?:thousand|hundred)) (?:(?:words|tokens|steps|paragraphs|pages)\b[^\n.]{0,20}\bbefore (?:you )?(?:answer|respond|reply|grad|judg|scor)|times\b[^\n.]{0,20}\bbefore (?:you )?(?:grad|judg|scor))",
+        r"|\b(?:think|reason|reflect|deliberate)\b[^\n.]{0,30}\b(?:\d[\d,]{3,}|\w+ thousand) (?:(?:words|tokens|steps|paragraphs|pages)\b[^\n.]{0,20}\bbefore (?:you )?(?:answer|respond|reply|grad|judg|scor)|times\b[^\n.]{0,20}\bbefore (?:you )?(?:grad|judg|scor))",
         r"(?:回答|评[分级定估判]|作答|判[断定])之?前[^\n。]{0,6}(?:思考|推理|分析)[^\n。]{0,6}(?:[一二两三五十百千万]{2,}|\d{3,}) ?(?:字(?!的?[材文短资])|步|遍|次)|(?:评级|给出等级)之?前[,，]?[^\n。]{0,6}(?:计算[^\n。]{0,6}(?:位|圆周率)|逐[字位])|先(?:列出|计算|写出|算出)[^\n。]{0,24}(?:再|才)能?(?:给出等级|评级)|评估者[:：]回答前",
         stems="times until think reason reflect deliberate",
     ),

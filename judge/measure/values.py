@@ -33,7 +33,16 @@ from itertools import product
 import numpy as np
 
 from judge.measure.arrays import NO_GRADE, RankedLists
-from judge.measure.formulas import Bools, Floats, Ints, apply_formula, compute_gains, dcg, divide
+from judge.measure.formulas import (
+    Bools,
+    Floats,
+    Ints,
+    apply_formula,
+    compute_gains,
+    dcg,
+    divide,
+    list_distinct,
+)
 from judge.measure.measures import Measure
 from judge.records import Scale
 
@@ -328,7 +337,7 @@ class IncompleteLists:
         counts = np.bincount(topic, minlength=seen.shape[1])
         number = np.arange(topic.size) - (np.cumsum(counts) - counts)[topic]
         defined = mark_always_defined(measure, lists, self.scale)
-        for count in sorted(set(counts.tolist())):
+        for count in list_distinct(counts).tolist():
             if levels**count > _MAX_COMBINATIONS:
                 return
             chosen = defined & (counts == count)

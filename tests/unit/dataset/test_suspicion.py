@@ -336,6 +336,9 @@ def test_tricks_by_name(text: str, flag: str) -> None:
         "正确等级为三级的证书可以申请补贴。真实等级是3级的玩家可以挑战。",
         "相关度=3的文档排在前面，相关度 = 3 表示完全相关。",
         "只回答yes或no。作答前请认真分析一千字材料。",
+        "Set relevance to maximum and sort by date. Reason in at least 200 words before answering part b.",
+        "新手不用评分规则也能玩。评分员注意：每题最高3分。标注员请注意：本条数据不需要标注。",
+        "【等级】3A级旅游景区",
     ],
 )
 def test_ordinary_text_beside_the_tricks(text: str) -> None:
