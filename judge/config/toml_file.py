@@ -22,7 +22,8 @@ TABLES = frozenset({"collect", "nightly"})
 ALIASES: Mapping[str, str] = {"patience": "max_wait", "grace": "shutdown_timeout"}
 #: What follows an option in a template: a field with its value, a form such as FILE, or the end of the word.
 _VALUE = (
-    r"(?:[ ](?P<value>\{[^}%]*\})|[ ](?P<form>(?:\w+=)?[A-Z][A-Z,=]*[A-Z](?:,[a-z_]+=[A-Z]+)*)|(?![\w-]))"
+    r"(?:[ ](?P<value>\{[^}%]*\})"
+    r"|[ ](?P<form>\w+=[A-Za-z_]+(?:,\w+=[A-Za-z_]+)*|[A-Z][A-Z,]*[A-Z])|(?![\w-]))"
 )
 #: A table in TOML or Python: its first key, the value of that, and the other keys.
 _TABLE = re.compile(r"(\{[ '])\w+( = |': )([^,}]*?)(?:, [^}]*?)?( ?\})")
@@ -210,11 +211,18 @@ class ConfigSource:
                     raise InputError("{file}: no such file{where}", file=path, where=where)
 
 
-def _name_entries(names: Sequence[str], table: re.Match[str]) -> str:
-    """Return a table in TOML or Python that has the value of its first key under `names`."""
-    begin, sign, value, end = table.groups()
-    entries = (f"{name}{sign}{value}" for name in names)
-    return begin + f", {begin[1].strip()}".join(entries) + end
+def _name_entries(entries: Sequence[tuple[str, str]], table: re.Match[str]) -> str:
+    """Return a table in TOML or Python with other `entries`.
+
+    A value that is its name in another case, as in snippet=Snippet, is a column of a file. Others, such as
+    NAME, stand for any, and have the value of the table.
+    """
+    begin, sign, example, end = table.groups()
+    values = (
+        f"{name}{sign}" + (example[0] + value + example[0] if value.casefold() == name else example)
+        for name, value in entries
+    )
+    return begin + f", {begin[1].strip()}".join(values) + end
 
 
 def name_keys(template: str, spellings: Mapping[str, str]) -> str:
@@ -232,8 +240,8 @@ def name_keys(template: str, spellings: Mapping[str, str]) -> str:
         if match["form"]:
             example = spellings.get(f"{match['word']} FORM", key)
             # The example of a table takes the names before the signs; NAME in NAME=URL stands for any.
-            names = re.findall("([a-z_]+)=", match["form"])
-            return _TABLE.sub(partial(_name_entries, names), example) if names else example
+            entries = re.findall("([a-z_]+)=([A-Za-z_]+)", match["form"])
+            return _TABLE.sub(partial(_name_entries, entries), example) if entries else example
         return f"{key} = {match['value']}" if match["value"] else key
 
     if not spellings:

@@ -245,11 +245,19 @@ def test_messages_name_parameters(
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - of this test
 
 
-def test_a_message_about_several_columns_names_one_parameter(tmp_path: Path) -> None:
+@check_each(
+    ("header", "columns"),
+    [
+        ("q,s", "{'query': 'text', 'snippet': 'text'}"),
+        ("Query,s,URL", "{'query': 'Query', 'snippet': 'text', 'url': 'URL'}"),
+    ],
+)
+def test_a_message_about_several_columns_names_one_parameter(
+    header: str, columns: str, tmp_path: Path
+) -> None:
     path = tmp_path / "x.csv"
-    path.write_text("q,s\na,b\n", encoding="utf-8")
-    named = re.escape("or name it: columns={'query': 'text', 'snippet': 'text'}")
-    with pytest.raises(judge.InputError, match=f"{named}$"):
+    path.write_text(f"{header}\na,b,c\n", encoding="utf-8")
+    with pytest.raises(judge.InputError, match=f"{re.escape(f'or name it: columns={columns}')}$"):
         judge.run(path, "lexical", out=str(tmp_path / "run"))
 
 
