@@ -16,6 +16,9 @@ from judge.records import CONTENT_FILTER, Judgment
 #: What a run judges: the dataset of a user, that of a night, or the canaries of a night.
 RunKind = Literal["run", "night", "canaries"]
 
+#: Errors of a question that has them again when the same command runs again.
+_FINAL = frozenset({CONTENT_FILTER, "too_long"})
+
 
 @dataclass(frozen=True, slots=True)
 class _Advice:
@@ -162,7 +165,7 @@ def check_answers(
 def describe_unanswered_questions(dimension: str, questions: DimensionQuestions) -> Message:
     """Return how many questions of a dimension have no answer, and why, where enough of them have one."""
     unanswered = _describe_unanswered(dimension, questions)
-    if all(failure.error == CONTENT_FILTER for failure in questions.failures):
+    if {failure.error for failure in questions.failures} <= _FINAL:
         return unanswered
     return join_messages([unanswered, Message("run the same command again to get the rest")])
 

@@ -93,6 +93,22 @@ def test_a_reply_with_too_few_values_leaves_lists_without_a_value(tmp_path: Path
     assert engines["x"]["all@10"]["queries"] == 2
 
 
+def test_questions_that_are_too_long_are_not_asked_again(tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> Reply:
+        if "Say for each information point" in request.prompt and "0 | AB" in request.prompt:
+            body = {"error": {"code": "context_length_exceeded", "message": "maximum context"}}
+            return Reply(status=400, body=json.dumps(body))
+        return reply_with_points(request)
+
+    data = write_rows(tmp_path / "data.jsonl", make_point_rows()[:10])
+    with LoopbackServer(answer) as server:
+        words = (*make_words(data, server), "--points", "--min-coverage", 0.5)
+        run = run_judge(*words, "--out", tmp_path / "out")
+    assert run.returncode == 0, run.stderr
+    assert "points: not every question has an answer (2 of 8 failed with 'too_long'" in run.stdout
+    assert "run the same command again" not in run.stdout
+
+
 def test_repeated_snippets_add_nothing_and_unknown_results_are_not_uncovered(tmp_path: Path) -> None:
     lists: dict[str, dict[str, tuple[str, ...]]] = {
         "q1": {"x": ("AB", "AB", "A")},
