@@ -118,7 +118,7 @@ OWN_WORDS = (
     r"|最[终后]|综合|总结?|整?[体的]|完[成整毕]|正式|有效|严格|直接|具体|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|评(?=[0-9])|[只仅](?=[回返输]| ?json)|结构化|返回|相关[性度]|等?级别?|分数|得分"
     r"|理由|原因|依据|说明|解释|分析|总结|意见|认为|看法|思路|地|是|为|如[下此]?|以下?|下[面方]|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?"
     r"|[做作得]出?|得到?|则|那么|就|即|于是|因此|故|综上|总之|用|按照?|和|与|及|并|请?查收|请?看|好的?|明白|收到|可以|(?:标准|正确的?)(?= ?json)|重新"
-    r"|应(?=[评判])|因|答|先行|了|上|进行|来(?=[评判分逐])|让(?=我)|\A\W*(?:ai|助手|no|否|评)\W*\Z|\A\W*(?:ai|机器)(?=评)|\bbegin(?= output\b)|\bat(?= (?:this|it)\b)|\bbreak (?:this|it|that) down\b|\bplease(?= find\b)|\bgraded(?= output)|逐步|格式(?=输出)|(?<=\bstep )[0-9](?=\W{0,4}(?:grade|output|answer|result|final|json)|\Z)|\A\W*[一二三四五](?=[、,.])"
+    r"|应(?=[评判])|因|答|先行|了|上|进行|来(?=[评判分逐])|让(?=我)|\A\W*(?:ai|助手|no|否|评)\W*\Z|\A\W*(?:ai|机器)(?=评)|\bbegin(?= output\b)|\bat(?= (?:this|it)\b)|\bbreak (?:this|it|that) down\b|\bplease(?= (?:find|see)\b)|\bgraded(?= output)|逐步|格式(?=输出)|(?<=\bstep )[0-9](?=\W{0,4}(?:grade|output|answer|result|final|json)|\Z)|\A\W*[一二三四五](?=[、,.])"
 )
 _THING = r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|(?:search )?results?|pairs?|(?:(?:grading|rating) )?scale|(?:criteria|rubric|guidelines|needs?|intent)(?! (?:of|in|on|from)\b))"
 _ZH_THING = r"(?:查询词?|(?:网页搜索)?摘要|片段|网页|页面|[搜检]索结果|结果|内容|文本|相关性)"

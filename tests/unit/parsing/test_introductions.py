@@ -65,6 +65,7 @@ OWN = (
         "The price is that of a Tesla Model 3.\nStep 2: Decide.",
     ),
     *("Based on the above analysis:", "Based on my reasoning:", "符合要求的格式：", "I'd say"),
+    "Please see my evaluation below:",
     *(
         "2 out of 3:",
         "Final grade and reason:",
