@@ -21,6 +21,13 @@ class Bilingual(NamedTuple):
         """Return a text that is the same in both languages."""
         return cls(text, text)
 
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: object, handler: Callable[[object], dict[str, Any]]
+    ) -> object:
+        """Return how pydantic, which this module does not import, writes a text: as an object."""
+        return {**handler(source), "serialization": {"type": "function-plain", "function": cls._asdict}}
+
 
 def build_text(
     build: Callable[Concatenate[Translator, P], str], /, *args: P.args, **values: P.kwargs

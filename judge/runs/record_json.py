@@ -7,17 +7,17 @@ so; these files are still read.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.errors import EXPECTED_TYPES, InputError
-from judge.messages import Bilingual, Message
+from judge.messages import Message
 from judge.runs.folder import make_damage_error
 
 if TYPE_CHECKING:
@@ -86,49 +86,28 @@ _EXPECTED: Final = {
     "string_too_long": Message("a name that judge gives"),
 }
 
-_SCALARS = (str, int, float, type(None))
-
 
 @cache
 def build_adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
-    """Return pydantic's validator of a record type, which takes a while to build."""
+    """Return pydantic's validator and serialiser of a record type, which takes a while to build."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
 
 
 def to_json(record: object, *, with_defaults: bool = False) -> dict[str, Any]:
-    """Return a record as JSON values, without fields that have their default value unless `with_defaults`."""
-    value: dict[str, Any] = _to_values(record, with_defaults)
+    """Return a record as JSON values, without fields that have their default value unless `with_defaults`.
+
+    A text with half a surrogate pair stays as it is.
+    """
+    adapter = build_adapter(cast(Any, type(record)))
+    dump = partial(adapter.dump_python, record, exclude_defaults=not with_defaults, warnings=False)
+    value: dict[str, Any]
+    try:
+        value = dump(mode="json")
+    except UnicodeEncodeError:  # half a surrogate pair
+        value = json.loads(json.dumps(dump(), default=str))
     return value
-
-
-def _to_values(value: Any, with_defaults: bool) -> Any:  # noqa: ANN401
-    if isinstance(value, _SCALARS):
-        return value
-    if is_dataclass(value):
-        kind: Any = type(value)
-        return {
-            name: part if isinstance(part, _SCALARS) else _to_values(part, with_defaults)
-            for name, default in _list_defaults(kind)
-            if (part := getattr(value, name)) != default or with_defaults
-        }
-    if isinstance(value, Bilingual):
-        return value._asdict()
-    if isinstance(value, (tuple, list)):
-        return [_to_values(part, with_defaults) for part in value]
-    if isinstance(value, Mapping):
-        return {str(key): _to_values(part, with_defaults) for key, part in value.items()}
-    return msgspec.to_builtins(value)
-
-
-@cache
-def _list_defaults(kind: Any) -> Sequence[tuple[str, object]]:  # noqa: ANN401
-    """Return the fields of a record type with their defaults."""
-    return [
-        (field.name, field.default if field.default_factory is MISSING else field.default_factory())
-        for field in fields(kind)
-    ]
 
 
 @cache
