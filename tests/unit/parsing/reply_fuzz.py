@@ -140,7 +140,7 @@ def add_agreeing_object(reply: Reply) -> None:
 
 
 def add_conflicting_value(reply: Reply) -> None:
-    if reply.truth is None or reply.exotic:
+    if reply.truth in (None, reply.other) or reply.exotic:
         return
     rival = reply.write_object(reply.spell_grade(reply.other), "rival")
     reply.text = reply.rng.choice(
