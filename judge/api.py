@@ -318,9 +318,7 @@ def decide_order(
     """
     folder = RunFolder(_to_path("run", run))
     path = _to_path("qrels", qrels)
-    several: Iterable[object] = [plans]
-    if isinstance(plans, Iterable) and not isinstance(plans, str):
-        several = plans
+    several = plans if isinstance(plans, Iterable) and not isinstance(plans, str) else [plans]
     files = [_to_path("plans", plan) for plan in several]
     if not files:
         raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")

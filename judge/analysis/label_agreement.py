@@ -6,7 +6,7 @@ The names of the fields are the keys of the file. A field is None where the valu
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby, product
 from typing import Literal
@@ -286,25 +286,7 @@ def run_from_labels(
     queries. The pool is what either side graded. A document that an engine returned and neither side graded
     has grade 0 in the second value, as in trec_eval. Raises InputError when the two share no pair.
     """
-    query_ids = {query_id for query_id, _ in assessor.grades} & {query_id for query_id, _ in people.grades}
-    if not query_ids:
-        raise InputError(
-            "{assessor} and {people} have no query in common; name two files about the same queries",
-            assessor=assessor.source,
-            people=people.source,
-        )
-    if assessor.grades.keys().isdisjoint(people.grades):
-        first = min(query_ids)
-        raise InputError(
-            "{assessor} and {people} have no pair of query and document in common: for query {query!r},"
-            " {assessor} has {document!r} and {people} has {other!r}; name the documents alike in"
-            " both files, or compare labels of snippets with their run: judge agree RUN --qrels FILE",
-            assessor=assessor.source,
-            people=people.source,
-            query=first,
-            document=min(document for query, document in assessor.grades if query == first),
-            other=min(document for query, document in people.grades if query == first),
-        )
+    query_ids = _find_shared_queries(assessor, people)
     graded = sorted({key for key in (*assessor.grades, *people.grades) if key[0] in query_ids})
     lists = [
         _make_ranking(ranking.engine, ranking.query_id, ranking.snippets[:depth])
@@ -336,6 +318,30 @@ def run_from_labels(
     )
     listed_pairs = ((ranking.query_id, snippet.id) for ranking in lists for snippet in ranking.snippets)
     return run, dict.fromkeys((key for key in listed_pairs if key not in snippets_by_key), 0)
+
+
+def _find_shared_queries(assessor: LabelSet, people: LabelSet) -> Set[str]:
+    """Return the ids of the queries that both have grades of; raise InputError when they share no pair."""
+    query_ids = {query_id for query_id, _ in assessor.grades} & {query_id for query_id, _ in people.grades}
+    if not query_ids:
+        raise InputError(
+            "{assessor} and {people} have no query in common; name two files about the same queries",
+            assessor=assessor.source,
+            people=people.source,
+        )
+    if assessor.grades.keys().isdisjoint(people.grades):
+        first = min(query_ids)
+        raise InputError(
+            "{assessor} and {people} have no pair of query and document in common: for query {query!r},"
+            " {assessor} has {document!r} and {people} has {other!r}; name the documents alike in"
+            " both files, or compare labels of snippets with their run: judge agree RUN --qrels FILE",
+            assessor=assessor.source,
+            people=people.source,
+            query=first,
+            document=min(document for query, document in assessor.grades if query == first),
+            other=min(document for query, document in people.grades if query == first),
+        )
+    return query_ids
 
 
 def _make_ranking(engine: str, query_id: str, snippets: tuple[Snippet, ...]) -> Ranking:

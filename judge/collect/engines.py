@@ -226,11 +226,11 @@ class HttpEngine:
 
     async def fetch(self, request: EngineRequest, session: aiohttp.ClientSession) -> Response:
         """Send `request`, return the response; raise RetryableError or RequestRejected if it is not whole."""
+        import aiohttp  # slow to import, and a night imports this module even if it collects nothing
+
         url = URL(_add_params(request.url, self._params), encoded=True)
         body = request.body.encode() or None
         headers = {**self._headers, **({"Content-Type": "application/json"} if body else {})}
-        import aiohttp  # slow to import, and a night imports this module even if it collects nothing
-
         try:
             async with session.request(
                 request.method,
@@ -280,13 +280,13 @@ def _refuse_resending() -> aiohttp.ClientMiddlewareType:
 
     aiohttp does so when a kept-alive connection breaks; the engine would bill both requests.
     """
+    import aiohttp
+
     sent = False
 
     async def send(
         request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
-        import aiohttp
-
         nonlocal sent
         if sent:
             raise aiohttp.ClientConnectionError("the connection broke")

@@ -72,6 +72,11 @@ class NightContext:
         """The folder of all nights."""
         return self.folder.path.parent
 
+    @property
+    def is_collected(self) -> bool:
+        """Whether the night asked engines for its dataset, which is a file of the user otherwise."""
+        return self.collection.engine_settings is not None
+
 
 def load_context(toml: Path, day: str) -> NightContext:
     """Return what `toml` asks for on `day`; raise InputError when an option or `day` is wrong."""

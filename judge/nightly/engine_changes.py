@@ -53,17 +53,17 @@ def find_unavailable(
 
 
 def find_without_text(
-    shares: Mapping[str, float | None], baseline: _Engines, max_empty: float, *, collected: bool
+    shares: Mapping[str, float | None], baseline: _Engines, max_empty: float, *, is_collected: bool
 ) -> Iterator[str]:
     """Yield the engines with too many empty snippets for the night to be judged.
 
     `shares` is the share of empty snippets among each engine's results tonight, where it is known. An engine
-    that had as many at the baseline is accepted. The dataset is `collected` by the night, or a file of the
+    that had as many at the baseline is accepted. The night `is_collected`, or its dataset is a file of the
     user.
     """
     advice = (
         Message("was a field of its answers renamed? Correct its `fields`")
-        if collected
+        if is_collected
         else Message("was a field renamed? Correct the dataset")
     )
     for engine in sorted(shares, key=make_natural_key):
@@ -82,13 +82,13 @@ def find_without_text(
 
 
 def find_dropped(
-    tonight: Collection[str], baseline: Collection[str], command: str, *, collected: bool
+    tonight: Collection[str], baseline: Collection[str], command: str, *, is_collected: bool
 ) -> Iterator[str]:
     """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that.
 
-    The dataset is `collected` by the night, or a file of the user.
+    The night `is_collected`, or its dataset is a file of the user.
     """
-    step = Message("add it to [collect]" if collected else "add its results")
+    step = Message("add it to [collect]" if is_collected else "add its results")
     for engine in sorted({*baseline} - {*tonight}, key=make_natural_key):
         yield Message(
             "{engine}: is in the baseline and not in this night's dataset; {step}, then run the same command"

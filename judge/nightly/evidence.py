@@ -36,9 +36,13 @@ from judge.runs.run_result import RunResult
 def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
     """Return a sentence for each engine with too few texts tonight for the night to be judged."""
     results = tabulate_results(pooled.dataset.rankings, context.config.depth)
-    shares, collected = compute_no_snippet_shares(results), context.collection.engine_settings is not None
+    shares = compute_no_snippet_shares(results)
     baseline = context.baseline.engines if context.baseline else {}
-    return [*find_without_text(shares, baseline, context.rules.max_empty_snippets, collected=collected)]
+    return [
+        *find_without_text(
+            shares, baseline, context.rules.max_empty_snippets, is_collected=context.is_collected
+        )
+    ]
 
 
 def gather_evidence(context: NightContext, judged_night: JudgedNight) -> Evidence:
@@ -112,14 +116,13 @@ def _compare(
             suspect_store = str(choose_store_path(context.config))
     errors, engines = _find_frequent_errors(run), run.summary.engines
     unavailable = find_unavailable(engines, baseline.engines, rules.max_missing, errors)
-    collected = context.collection.engine_settings is not None
     evidence = replace(
         evidence,
         to_accept=to_accept,
         assessor_changes=changes,
         query_changes=query_changes,
         unavailable=_add_next_step(context, unavailable, errors),
-        dropped=tuple(find_dropped(engines, baseline.engines, command, collected=collected)),
+        dropped=tuple(find_dropped(engines, baseline.engines, command, is_collected=context.is_collected)),
         query_drift=query_drift,
         suspect_store=suspect_store,
     )
@@ -241,7 +244,7 @@ def _add_next_step(
     toml = str(context.rules.source.file)
     step = Message(
         "{reason}; correct the dataset, then: {command}"
-        if context.collection.engine_settings is None
+        if not context.is_collected
         else "{reason}; to request the failed queries again: {command}"
         if unavailable.keys() & errors.keys()
         else "{reason}; check the settings of the engine, then: {command}",

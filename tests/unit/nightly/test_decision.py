@@ -144,10 +144,10 @@ def test_an_engine_is_broken_when_far_fewer_answers_came(
 
 
 def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() -> None:
-    assert list(find_dropped({"bing": {}, "new": {}}, {"bing": {}}, "x", collected=False)) == []
-    for collected, step in ((True, "add it to [collect]"), (False, "add its results")):
+    assert list(find_dropped({"bing": {}, "new": {}}, {"bing": {}}, "x", is_collected=False)) == []
+    for is_collected, step in ((True, "add it to [collect]"), (False, "add its results")):
         (text,) = find_dropped(
-            {"bing": {}}, {"bing": {}, "searx": {}}, "judge baseline set RUN", collected=collected
+            {"bing": {}}, {"bing": {}, "searx": {}}, "judge baseline set RUN", is_collected=is_collected
         )
         words = (
             f"searx: is in the baseline and not in this night's dataset; {step}, then run the same command"
@@ -167,11 +167,11 @@ def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
 
 
 def test_an_engine_without_snippets_is_named_before_anything_is_judged() -> None:
-    find = partial(find_without_text, collected=True)
+    find = partial(find_without_text, is_collected=True)
     (text,) = find({"bing": 0.9, "brave": 0.5}, {}, 0.5)
     assert text.startswith("bing: 90% of its results have an empty snippet, more than max_empty_snippets 50%")
     assert "Correct its `fields`" in text
-    (text,) = find_without_text({"bing": 0.9}, {}, 0.5, collected=False)
+    (text,) = find_without_text({"bing": 0.9}, {}, 0.5, is_collected=False)
     assert "fields" not in text
     assert "Correct the dataset" in text
     assert list(find({"bing": 0.9}, {"bing": make_engine(100, no_snippets=0.7)}, 0.5)) == []
