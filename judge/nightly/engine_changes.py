@@ -58,8 +58,7 @@ def find_without_text(
     """Yield the engines with too many empty snippets for the night to be judged.
 
     `shares` is the share of empty snippets among each engine's results tonight, where it is known. An engine
-    that had as many at the baseline is accepted. The night `is_collected`, or its dataset is a file of the
-    user.
+    that had as many at the baseline is accepted. `is_collected` is True when the night asked the engines.
     """
     advice = (
         Message("was a field of its answers renamed? Correct its `fields`")
@@ -86,7 +85,7 @@ def find_dropped(
 ) -> Iterator[str]:
     """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that.
 
-    The night `is_collected`, or its dataset is a file of the user.
+    `is_collected` is True when the night asked the engines.
     """
     step = Message("add it to [collect]" if is_collected else "add its results")
     for engine in sorted({*baseline} - {*tonight}, key=make_natural_key):
