@@ -12,7 +12,7 @@ from judge.config.run import Config
 from judge.dataset.clean import TextOptions
 from judge.dataset.label_files import load_labels
 from judge.dataset.labels import LabelSet, draw_sample, label_expected
-from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
+from judge.dataset.query_reader import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS, FIELDS, RowFormat
 from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_dataset
 from judge.errors import InputError, suggest_name

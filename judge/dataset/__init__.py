@@ -2,11 +2,11 @@
 
 A file becomes a dataset in these steps:
 
-    readers, trec              read a file of any format into records
+    dataset_files, trec        read a file of any format into records
     rows                       make of each record one `InputRow` for each result, with untyped values
     parsed_rows                check and parse its values (`ParsedRow`), and group all rows by query
     query_builder              make of the rows of a query a `Query`, and a `Ranking` for each engine
-    read                       takes the steps above, query by query
+    query_reader               takes the steps above, query by query
     pool                       find the distinct pairs of a query, and which results are one document
     stored_dataset             write queries, rankings and pairs to the disk: the `PooledDataset`
     dataset_warnings           count what is unusual in the queries and rankings, and describe it

@@ -11,6 +11,7 @@ from typing import Literal
 from judge.dataset import clean, csv_tables
 from judge.dataset.cells import unescape_candidates
 from judge.dataset.clean import RawSnippet, TextOptions
+from judge.dataset.dataset_files import read_rows
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.dataset.labels import (
     Label,
@@ -22,7 +23,6 @@ from judge.dataset.labels import (
 )
 from judge.dataset.parsed_rows import ParsedRow, parse_row
 from judge.dataset.query_builder import choose_language
-from judge.dataset.readers import read_rows
 from judge.dataset.rows import RowFormat
 from judge.dataset.text_files import Warn, read_text_file
 from judge.errors import InputError

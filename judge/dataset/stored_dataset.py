@@ -14,7 +14,7 @@ import msgspec
 
 from judge.dataset.dataset_warnings import PoolWarnings
 from judge.dataset.pool import list_pairs, name_documents
-from judge.dataset.read import QueryReader
+from judge.dataset.query_reader import QueryReader
 from judge.records import Dataset, Pool, Query, Ranking, Snippet
 from judge.stored_records import (
     StoredLines,

@@ -9,7 +9,7 @@ from typing import Any
 
 from judge.dataset.clean import TextOptions
 from judge.dataset.dataset_warnings import PoolWarnings
-from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
+from judge.dataset.query_reader import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import FIELDS, RowFormat
 from judge.records import Dataset
 

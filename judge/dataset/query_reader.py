@@ -12,10 +12,10 @@ from typing import Any
 
 from judge.dataset import trec
 from judge.dataset.clean import TextOptions
+from judge.dataset.dataset_files import read_rows
 from judge.dataset.dataset_warnings import DatasetWarnings
 from judge.dataset.parsed_rows import RowsByQuery
 from judge.dataset.query_builder import QueryBuilder
-from judge.dataset.readers import read_rows
 from judge.dataset.rows import InputRow, RowFormat
 from judge.errors import InputError
 from judge.messages import Message
