@@ -66,6 +66,6 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  # a module attribute can be 
         raise AttributeError(f"module 'judge' has no attribute {name!r}")
     value = getattr(importlib.import_module(_MODULES[name]), name)
     if _MODULES[name] == "judge.api":
-        value = importlib.import_module("judge.parameters").name_parameters(value)
+        value = importlib.import_module("judge.config.parameters").name_parameters(value)
     globals()[name] = value  # pickle needs the same object each time
     return value

@@ -9,8 +9,8 @@ from pathlib import Path
 from judge.analysis.analyse_run import analyse_run
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
-from judge.cache import FileCache
 from judge.dimensions.dimension import DimensionOptions
+from judge.files.cache import FileCache
 from judge.measure.measures import resolve_measures
 from judge.measure.score import Scores
 from judge.runs import export

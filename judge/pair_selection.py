@@ -19,6 +19,7 @@ from judge.dataset.labels import LabelSet, select_labellable
 from judge.dataset.near_duplicates import find_near_duplicates
 from judge.dataset.pool import make_pair
 from judge.dataset.stored_dataset import PooledDataset
+from judge.files.stored_records import chain_records, select_records
 from judge.flags import LABEL
 from judge.measure.agreement import (
     compute_median_grades,
@@ -31,7 +32,6 @@ from judge.measure.panel_agreement import combine_members
 from judge.measure.resampling import measure_share
 from judge.models.lexical import extract_terms
 from judge.records import Dataset, Judgment, Pair, PairKey, Pool, Ranking, Scale
-from judge.stored_records import chain_records, select_records
 
 #: Draws in a row without a new pair, after which fewer pairs than wanted are accepted.
 _MAX_MISSES = 5_000

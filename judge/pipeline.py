@@ -18,7 +18,6 @@ from judge.assess.assignment_plan import AssignmentPlan
 from judge.assess.estimate import QuestionEstimate, RunEstimate, estimate_run
 from judge.assess.judging import PanelMember, combine_results, find_known_judgments, judge_with_panel
 from judge.assess.progress import NullProgress, ProgressListener
-from judge.cache import FileCache, make_cache_path
 from judge.characters import estimate_tokens
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
@@ -30,8 +29,9 @@ from judge.dataset.stored_dataset import PooledDataset
 from judge.dimensions.dimension import DimensionOptions
 from judge.dimensions.dimension_table import DIMENSIONS, list_question_counts, measure_dimensions
 from judge.errors import InputError
+from judge.files.cache import FileCache, make_cache_path
+from judge.files.judgment_log import store_judgments
 from judge.finished_run import finish_run
-from judge.judgment_log import store_judgments
 from judge.measure.measures import Measure
 from judge.messages import Message
 from judge.pair_selection import PairSelection, make_judged_run, select_pairs

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from judge.cache import FileCache, hash_file, make_cache_path, make_key
 from judge.config.run import Config
 from judge.dataset.clean import TextOptions
 from judge.dataset.label_files import load_labels
@@ -16,6 +15,7 @@ from judge.dataset.query_reader import QueryReader, open_dataset, open_trec_data
 from judge.dataset.rows import COLUMN_FIELDS, FIELDS, RowFormat
 from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_dataset
 from judge.errors import InputError, suggest_name
+from judge.files.cache import FileCache, hash_file, make_cache_path, make_key
 from judge.measure.measures import Measure, resolve_measures
 from judge.messages import Message, NameList, OptionName, SeparatedNames
 from judge.records import EXPECTED

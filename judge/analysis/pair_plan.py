@@ -19,7 +19,7 @@ from judge.analysis.judged_run import JudgedRun, score_run
 from judge.dataset.labels import select_labellable, select_unknown_texts
 from judge.dataset.pool import list_firsts
 from judge.errors import InputError
-from judge.json_text import hash_parts
+from judge.files.json_text import hash_parts
 from judge.measure import pair_sampling
 from judge.measure.agreement import compute_median_grades
 from judge.measure.formulas import Bools, Floats, Ints, rank_engines

@@ -25,8 +25,15 @@ from typing import Any
 import msgspec
 
 from judge.errors import InputError, StoreError, explain_error
-from judge.filesystem import LineLog, check_regular, explain_unusable, hold_lock, make_folder, read_bytes
-from judge.json_text import dump_json
+from judge.files.filesystem import (
+    LineLog,
+    check_regular,
+    explain_unusable,
+    hold_lock,
+    make_folder,
+    read_bytes,
+)
+from judge.files.json_text import dump_json
 from judge.messages import Message
 from judge.records import GRADED, PairKey, Pool
 from judge.runs.folder import RunFolder

@@ -22,7 +22,7 @@ from judge.annotate.guard import make_policy
 from judge.annotate.label_log import open_labels
 from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order_pairs, read_plan
 from judge.errors import InputError, SetupError, advise_install, explain_error
-from judge.filesystem import write_file
+from judge.files.filesystem import write_file
 from judge.messages import ENGLISH, NameList, Translator
 from judge.report.display_text import count_queries
 from judge.runs import load

@@ -29,7 +29,7 @@ from judge.dataset import csv_tables, text_files
 from judge.dataset.cells import unescape_candidates
 from judge.dataset.labels import LabelSet, select_labellable
 from judge.errors import InputError
-from judge.json_text import hash_parts
+from judge.files.json_text import hash_parts
 from judge.measure.ppi import ENOUGH_LABELLED, draw_queries_to_label
 from judge.messages import build_text
 from judge.records import Pair, PairKey, Pool

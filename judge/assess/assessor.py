@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from judge.assess.prompts import Prompts
-from judge.cache import make_key
 from judge.errors import AccountError, CallError, ReplyParseError
+from judge.files.cache import make_key
 from judge.flags import (
     EMPTY_SNIPPET,
     PROMPT_ECHO,

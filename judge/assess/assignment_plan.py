@@ -11,8 +11,8 @@ from itertools import islice
 import numpy as np
 
 from judge.assess.assessor import Assessor, Assignment
-from judge.cache import FileCache
-from judge.judgment_log import Indices
+from judge.files.cache import FileCache
+from judge.files.judgment_log import Indices
 from judge.models.batch_api import BatchReply
 from judge.records import Judgment, Pair
 from judge.store.store import VerdictStore

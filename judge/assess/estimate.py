@@ -21,7 +21,7 @@ from judge.assess.prompt_examples import CACHED_PREFIX
 from judge.assess.question_assessor import Answer, Name, QuestionAssessor, QuestionKind, parse_answers
 from judge.characters import estimate_tokens
 from judge.client.limiter import UNCONFIRMED_CONCURRENCY
-from judge.judgment_log import Indices
+from judge.files.judgment_log import Indices
 from judge.models.batch_api import MAX_REQUESTS, BatchModel
 from judge.models.negotiation import find_max_tokens
 from judge.pricing.prices import Price

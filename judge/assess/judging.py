@@ -25,19 +25,19 @@ from judge.assess.batch import BatchRunner
 from judge.assess.batch_client import BatchClient
 from judge.assess.pair_runner import PairRunner, PairScheduler
 from judge.assess.progress import JudgmentRecorder, ProgressListener
-from judge.cache import FileCache, make_cache_path, make_key
 from judge.client.availability import MAX_REFUSALS
 from judge.client.client import ModelClient
 from judge.client.limiter import Circuit
 from judge.errors import Interrupted, JudgeError, StoreError
-from judge.judgment_log import JudgmentLog
+from judge.files.cache import FileCache, make_cache_path, make_key
+from judge.files.judgment_log import JudgmentLog
+from judge.files.stored_records import StoredRecords, chain_records
 from judge.messages import Message
 from judge.models.batch_api import BatchApi
 from judge.pricing.costs import Cost, add_costs, sum_cost
 from judge.records import Judgment, Pair
 from judge.store.store import VerdictStore
 from judge.store.window import LeaseWindow
-from judge.stored_records import StoredRecords, chain_records
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from judge.assess.assignment_plan import AssignmentPlan, VerdictRequest
 from judge.client.budget import SpendLimit
-from judge.judgment_log import JudgmentLog
+from judge.files.judgment_log import JudgmentLog
 from judge.records import Judgment, RepeatProgress, Scale
 from judge.store.store import VerdictOrFailure, VerdictStore
 

@@ -26,7 +26,7 @@ from jinja2.runtime import Context
 
 from judge.assess.prompt_environment import FENCE_LINES, PromptEnvironment, check_fence, check_statements
 from judge.errors import InputError, explain_error
-from judge.filesystem import open_text
+from judge.files.filesystem import open_text
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.records import GRADED, Example, Lang, Pair, Prompt, Query, Scale, Snippet
 

@@ -61,7 +61,7 @@ def make_console(*, stderr: bool = False) -> Console:
 
 def print_json(record: object) -> None:
     """Print a record as indented JSON."""
-    from judge.json_text import dump_json
+    from judge.files.json_text import dump_json
     from judge.runs.record_json import to_json
 
     # A CI runner takes "##[" for a command; readers of JSON get the same text.

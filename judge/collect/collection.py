@@ -36,8 +36,8 @@ from judge.collect.responses import classify_response, parse_json_body
 from judge.config.collect import CollectConfig
 from judge.config.environment import copy_environment
 from judge.errors import AccountError, CallError, InputError, Interrupted, RetryableError, StoreError
-from judge.filesystem import hold_lock
-from judge.json_text import dump_json
+from judge.files.filesystem import hold_lock
+from judge.files.json_text import dump_json
 from judge.messages import Message
 from judge.runs.folder import RunFolder
 

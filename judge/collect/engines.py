@@ -19,7 +19,7 @@ from yarl import URL
 
 from judge.collect.responses import ResponseShape
 from judge.errors import RequestRejected, SetupError
-from judge.json_text import dump_json
+from judge.files.json_text import dump_json
 from judge.messages import Message, OptionName
 from judge.models.body_limits import ACCEPTED, BodyRefused, BodyTooLarge, read_body
 from judge.models.error_mapping import make_connection_error, make_transport_error, shorten

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from judge.collect.engines import MIN_MASKED_LENGTH, EngineRequest, Response, hash_settings, remove_secrets
 from judge.collect.responses import ResponseShape
 from judge.errors import InputError, JudgeError, RequestRejected, SetupError, advise_install
-from judge.json_text import dump_json
+from judge.files.json_text import dump_json
 from judge.messages import Message, SeparatedNames
 from judge.models.error_mapping import make_transport_error
 from judge.models.redaction import describe_setup_error, mask

@@ -21,8 +21,8 @@ from judge.collect.query_file import QueryRow
 from judge.collect.responses import find_keys_without_results, parse_results
 from judge.dataset.text_files import translate_read_errors
 from judge.errors import CallError, ErrorKind, InputError, RunIncomplete, StoreError, explain_error
-from judge.filesystem import LineLog, open_for_append, open_for_read
-from judge.json_text import dump_json
+from judge.files.filesystem import LineLog, open_for_append, open_for_read
+from judge.files.json_text import dump_json
 from judge.messages import Message, NameList, SeparatedNames, join_messages
 from judge.models.redaction import mask
 

@@ -28,7 +28,7 @@ from judge.config.option_checks import STRICT, validate_table
 from judge.config.option_types import CountValue, OneOrMore, VariableName
 from judge.dataset.validation import parse_identifier
 from judge.errors import InputError, suggest_name
-from judge.json_text import dump_json
+from judge.files.json_text import dump_json
 from judge.messages import Message, NameList, SeparatedNames
 from judge.models.server import ServerAccess
 

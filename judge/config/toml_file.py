@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from judge.errors import InputError, explain_error
-from judge.filesystem import read_bytes
+from judge.files.filesystem import read_bytes
 from judge.messages import ENGLISH, Message, Translator
 
 #: Marks that word processors and Chinese keyboards write in place of ".

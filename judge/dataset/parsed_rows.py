@@ -20,8 +20,8 @@ from judge.dataset.clean import RawSnippet
 from judge.dataset.rows import InputRow, LocatedRow
 from judge.dataset.text_files import parse_json
 from judge.errors import InputError
+from judge.files.stored_records import TemporaryLines, decode_line, encode_line
 from judge.messages import Message
-from judge.stored_records import TemporaryLines, decode_line, encode_line
 
 #: The engine of rows that name none.
 ONLY_ENGINE = "engine"

@@ -8,9 +8,9 @@ from operator import attrgetter
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from judge.characters import SURROGATE
-from judge.json_text import hash_parts
+from judge.files.json_text import hash_parts
+from judge.files.stored_records import StoredRankings
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
-from judge.stored_records import StoredRankings
 
 # Parameters for tracking, which do not change the page.
 _TRACKING = frozenset({"fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid", "mc_cid", "mc_eid", "spm"})

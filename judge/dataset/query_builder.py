@@ -11,8 +11,8 @@ from judge.dataset.clean import RawSnippet, TextOptions
 from judge.dataset.parsed_rows import ParsedRow
 from judge.dataset.validation import normalise_text
 from judge.errors import InputError
+from judge.files.json_text import hash_parts
 from judge.flags import EMPTY_SNIPPET, TEXT_MISSING
-from judge.json_text import hash_parts
 from judge.records import Lang, LangChoice, Query, Ranking, Snippet
 
 #: What spreadsheet programs show in a cell whose formula has no value.

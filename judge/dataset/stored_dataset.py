@@ -15,8 +15,7 @@ import msgspec
 from judge.dataset.dataset_warnings import PoolWarnings
 from judge.dataset.pool import list_pairs, name_documents
 from judge.dataset.query_reader import QueryReader
-from judge.records import Dataset, Pool, Query, Ranking, Snippet
-from judge.stored_records import (
+from judge.files.stored_records import (
     StoredLines,
     StoredRankings,
     StoredRecords,
@@ -24,6 +23,7 @@ from judge.stored_records import (
     decode_line,
     encode_line,
 )
+from judge.records import Dataset, Pool, Query, Ranking, Snippet
 
 
 @dataclass(frozen=True, slots=True)

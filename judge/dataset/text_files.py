@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 from judge.errors import InputError, explain_error
-from judge.filesystem import open_for_read
-from judge.json_text import RepeatedKey, make_object
+from judge.files.filesystem import open_for_read
+from judge.files.json_text import RepeatedKey, make_object
 from judge.messages import Message
 
 if TYPE_CHECKING:

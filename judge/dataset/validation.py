@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import isfinite
 
 from judge.errors import InputError
-from judge.json_text import hash_parts
+from judge.files.json_text import hash_parts
 
 _UNSAFE = re.compile(
     r"[/\\\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"

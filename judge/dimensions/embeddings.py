@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from judge.cache import FileCache, make_cache_path, make_key
 from judge.client.retry import RequestLimits, make_retry_policy
 from judge.errors import CallError, InputError, RunIncomplete
+from judge.files.cache import FileCache, make_cache_path, make_key
 from judge.measure.formulas import Floats
 from judge.models.chat_messages import parse_response
 from judge.models.error_mapping import ErrorResponse, classify, make_transport_error

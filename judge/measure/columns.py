@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from judge.characters import estimate_tokens
 from judge.errors import InputError
+from judge.files.stored_records import StoredRankings, StoredRecords
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.records import Judgment, PairKey, Ranking
-from judge.stored_records import StoredRankings, StoredRecords
 
 
 class TextColumn:

@@ -23,7 +23,7 @@ from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS
-from judge.json_text import hash_parts
+from judge.files.json_text import hash_parts
 from judge.measure.formulas import Floats
 from judge.measure.resampling import SEED, SUM_ROUNDING
 from judge.messages import Message, NameList

@@ -21,8 +21,8 @@ from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.config.option_record import NIGHTS_FOLDER
 from judge.errors import InputError, StoreError, explain_error
-from judge.filesystem import make_file_name, make_folder, read_text
-from judge.json_text import dump_json
+from judge.files.filesystem import make_file_name, make_folder, read_text
+from judge.files.json_text import dump_json
 from judge.measure.engine_summary import EngineResult
 from judge.messages import Message, NameList, join_messages
 from judge.nightly.assessor_drift import (

@@ -23,8 +23,8 @@ from judge.config.run import Config
 from judge.config.toml_file import read_section
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
-from judge.filesystem import hold_lock, read_text
-from judge.json_text import hash_parts
+from judge.files.filesystem import hold_lock, read_text
+from judge.files.json_text import hash_parts
 from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList, join_messages
 from judge.models.server import redact_url

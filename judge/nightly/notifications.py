@@ -32,8 +32,8 @@ from yarl import URL
 from judge.characters import escape_controls
 from judge.config.nightly import WebhookOptions
 from judge.errors import InputError, explain_error
-from judge.filesystem import read_text
-from judge.json_text import dump_json
+from judge.files.filesystem import read_text
+from judge.files.json_text import dump_json
 from judge.messages import ENGLISH, Message, Translator
 from judge.models.error_mapping import shorten
 from judge.models.redaction import mask

@@ -20,7 +20,7 @@ from judge.config.option_types import VARIABLE
 from judge.config.run import Config
 from judge.config.toml_file import read_section
 from judge.errors import InputError
-from judge.json_text import dump_json
+from judge.files.json_text import dump_json
 from judge.messages import ENGLISH, SeparatedNames, Translator
 from judge.models.providers import PROVIDERS, find_provider, split_address
 

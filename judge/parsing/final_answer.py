@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from judge.errors import ReplyParseError
-from judge.json_text import make_object
+from judge.files.json_text import make_object
 from judge.parsing.tolerant_json import FENCE, Scan, flatten, is_strict, scan_objects
 from judge.parsing.verdict import MAX_SOUND_CHARS
 from judge.parsing.vocabulary import ANY_KEY, QUOTED_KEY, QUOTES

@@ -8,19 +8,19 @@ from itertools import chain
 from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
-from judge.cache import hash_data, hash_file, make_key
 from judge.dataset.cells import escape_cell, escape_column
 from judge.dataset.labels import list_unreturned
-from judge.filesystem import make_file_name
-from judge.json_text import dump_json
-from judge.judgment_log import JudgmentLog, dump_judgments
+from judge.files.cache import hash_data, hash_file, make_key
+from judge.files.filesystem import make_file_name
+from judge.files.json_text import dump_json
+from judge.files.judgment_log import JudgmentLog, dump_judgments
+from judge.files.stored_records import TemporaryLines
 from judge.measure.agreement import compute_median_grade
 from judge.measure.score import Scores
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json
 from judge.runs.results_file import QueryEntry
 from judge.runs.run_result import RunResult
-from judge.stored_records import TemporaryLines
 
 _CHUNK = 1 << 16
 #: The files that all others of a run follow from, beside the dataset.

@@ -12,8 +12,8 @@ from typing import Any
 
 from judge.dataset.text_files import number_lines
 from judge.errors import InputError, StoreError, explain_error
-from judge.filesystem import hold_lock, open_text, remove_abandoned, write_file
-from judge.json_text import dump_json
+from judge.files.filesystem import hold_lock, open_text, remove_abandoned, write_file
+from judge.files.json_text import dump_json
 from judge.messages import Message, join_messages
 
 #: What the user can do about a damaged file of a run: the verdicts are in the store.

@@ -20,7 +20,7 @@ from judge.analysis.pair_plan import DrawSize, PairPlan, check_plan, plan_pairs
 from judge.dataset.cells import escape_cell, protect_cell
 from judge.dataset.labels import select_labellable
 from judge.errors import InputError
-from judge.json_text import dump_json, hash_parts
+from judge.files.json_text import dump_json, hash_parts
 from judge.measure import ppi
 from judge.measure.measures import parse_measure
 from judge.records import Dataset, PairKey, Pool, Query, Snippet

@@ -19,6 +19,7 @@ from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.dataset.pool import list_pairs
 from judge.errors import InputError
+from judge.files.stored_records import StoredRankings, StoredRecords
 from judge.measure.columns import ResultColumns, TabulatedJudgments, tabulate_judgments, tabulate_queries
 from judge.measure.measures import parse_measures
 from judge.messages import NameList
@@ -47,7 +48,6 @@ from judge.runs.record_json import (
     summary_from_json,
 )
 from judge.runs.results_file import QueryEntry, SnippetEntry, open_results, read_query_entries
-from judge.stored_records import StoredRankings, StoredRecords
 
 CONFIG_FILE = "config.json"
 #: Texts that many judgments share.

@@ -16,11 +16,11 @@ import msgspec
 
 from judge.analysis.dimension_summary import QueryValues
 from judge.analysis.summary import SCHEMA_VERSION, Summary
-from judge.json_text import dump_json
+from judge.files.json_text import dump_json
+from judge.files.stored_records import TemporaryLines, decode_line
 from judge.records import BINARY, GRADED, Lang, Scale
 from judge.runs.folder import RunFolder, make_damage_error, parse_run_json
 from judge.runs.record_json import decode_json, from_json, to_json
-from judge.stored_records import TemporaryLines, decode_line
 
 
 class _Strict:

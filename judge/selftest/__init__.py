@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from judge.analysis.summary import SelfTestEntry, SelfTestFigures
 from judge.errors import InputError
-from judge.json_text import dump_json, hash_parts
+from judge.files.json_text import dump_json, hash_parts
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import from_json

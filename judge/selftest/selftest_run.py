@@ -22,7 +22,7 @@ from judge.client.cancel import CancelToken
 from judge.completeness import advise_on_failed_pairs
 from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, ErrorKind, InputError, RunIncomplete
-from judge.json_text import dump_json
+from judge.files.json_text import dump_json
 from judge.messages import ENGLISH, NameList, OptionName, Translator, make_text
 from judge.pricing.costs import Cost
 from judge.records import Lang, LangChoice, Pair, Scale, ScaleName

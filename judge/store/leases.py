@@ -19,7 +19,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from judge.filesystem import check_regular, make_folder, open_for_read
+from judge.files.filesystem import check_regular, make_folder, open_for_read
 from judge.records import LOST
 
 #: Seconds for which a lock file without a lock may be one that a process is about to lock.

@@ -16,7 +16,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from judge.errors import PATH_ERRORS, InputError
-from judge.filesystem import check_regular, make_folder
+from judge.files.filesystem import check_regular, make_folder
 from judge.messages import Message
 from judge.store.leases import lock_folder
 

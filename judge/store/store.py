@@ -22,6 +22,7 @@ from typing import Any, Self
 import msgspec
 
 from judge.errors import InputError, StoreError, explain_error
+from judge.files.stored_records import decode_line, encode_line
 from judge.messages import Message
 from judge.records import CONTENT_FILTER, GRADED, Call, Usage
 from judge.store import schema
@@ -29,7 +30,6 @@ from judge.store.batches import BatchTable, split_keys
 from judge.store.calls import CALL_COLUMNS, insert_calls, read_call
 from judge.store.leases import Busy, Lease, LeaseHolder, expire_leases, lock_folder, make_timestamp
 from judge.store.writer import GroupCommitWriter
-from judge.stored_records import decode_line, encode_line
 
 _SAVE_VERDICT = (
     "INSERT OR REPLACE INTO verdicts (key, model, prompt_version, repeat, settings_digest, grade, body,"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from judge.cache import make_cache_path
 from judge.errors import StoreError, explain_error
+from judge.files.cache import make_cache_path
 from judge.messages import Message
 from judge.records import Call
 from judge.store.calls import CALL_COLUMNS, read_call

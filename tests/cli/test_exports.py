@@ -12,7 +12,7 @@ import pytest
 import judge
 from judge.dataset.cells import protect_cell, unescape_candidates
 from judge.errors import InputError
-from judge.json_text import dump_json
+from judge.files.json_text import dump_json
 from tests.support.cases import check_each
 from tests.support.command_line import run_judge
 

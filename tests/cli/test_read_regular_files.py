@@ -20,7 +20,7 @@ from judge.collect import raw_log
 from judge.config.toml_file import read_toml
 from judge.dataset.label_files import read_labels
 from judge.errors import InputError
-from judge.filesystem import open_for_read, read_bytes, read_text
+from judge.files.filesystem import open_for_read, read_bytes, read_text
 from judge.finished_run import rewrite_report
 from judge.nightly import baseline, trend
 from judge.records import GRADED

@@ -17,10 +17,10 @@ import judge
 from judge import api, finished_run
 from judge.analysis.summary import SelfTestEntry
 from judge.annotate import label_log
-from judge.cache import FileCache, hash_file
 from judge.collect.raw_log import RawLog
 from judge.errors import InputError, JudgeError, StoreError
-from judge.filesystem import LineLog, make_file_name, open_for_append, write_file
+from judge.files.cache import FileCache, hash_file
+from judge.files.filesystem import LineLog, make_file_name, open_for_append, write_file
 from judge.nightly import job, stores
 from judge.nightly.baseline import read_pointer
 from judge.records import Pool

@@ -18,55 +18,44 @@ ALLOWED = {
     "flags": "",
     "errors": "records",
     "characters": "records",
-    "json_text": "",
-    "filesystem": "errors",
-    "stored_records": "records errors",
-    "cache": "filesystem stored_records",
-    "judgment_log": "records json_text stored_records",
+    "files": "records errors",
     "example": "",
     "models": "records errors characters",
-    "config": "records errors filesystem models",
-    "parameters": "errors config",
+    "config": "records errors files models",
     "pricing": "records config",
-    "dataset": "records flags errors characters json_text filesystem stored_records",
-    "measure": "records flags errors characters stored_records",
-    "parsing": "records errors json_text",
-    "store": "records errors filesystem stored_records cache",
+    "dataset": "records flags errors characters files",
+    "measure": "records flags errors characters files",
+    "parsing": "records errors files",
+    "store": "records errors files",
     "client": "records errors characters models pricing",
-    "assess": (
-        "records flags errors characters filesystem stored_records cache judgment_log models pricing parsing "
-        "store client"
-    ),
-    "analysis": "records flags errors characters json_text pricing dataset measure",
+    "assess": "records flags errors characters files models pricing parsing store client",
+    "analysis": "records flags errors characters files pricing dataset measure",
     "dimensions": (
-        "records flags errors characters cache models pricing dataset measure client assess analysis"
+        "records flags errors characters files models pricing dataset measure client assess analysis"
     ),
-    "runs": (
-        "records flags errors json_text filesystem stored_records cache judgment_log dataset measure analysis"
-    ),
-    "report": "records errors flags characters json_text pricing dataset measure analysis runs",
-    "collect": "errors characters json_text filesystem models config dataset client runs",
-    "annotate": "records errors json_text filesystem dataset measure analysis runs report",
+    "runs": "records flags errors files dataset measure analysis",
+    "report": "records errors flags characters files pricing dataset measure analysis runs",
+    "collect": "errors characters files models config dataset client runs",
+    "annotate": "records errors files dataset measure analysis runs report",
     "run_identity": "records errors flags models config dataset assess runs",
-    "run_input": "records errors cache config dataset measure run_identity",
+    "run_input": "records errors files config dataset measure run_identity",
     "factory": (
         "records errors models config pricing dataset measure store client assess dimensions run_input"
     ),
     "completeness": "records flags errors assess analysis",
     "selftest": (
-        "records flags errors characters json_text config pricing dataset measure store client assess "
-        "analysis runs run_identity factory completeness"
+        "records flags errors characters files config pricing dataset measure store client assess analysis "
+        "runs run_identity factory completeness"
     ),
-    "finished_run": "cache measure analysis dimensions runs report selftest",
-    "pair_selection": "records flags stored_records models config dataset measure assess analysis",
+    "finished_run": "files measure analysis dimensions runs report selftest",
+    "pair_selection": "records flags files models config dataset measure assess analysis",
     "list_comparison": (
         "records errors characters config pricing measure store client assess analysis dimensions runs "
         "factory finished_run completeness"
     ),
     "pipeline": (
-        "errors characters cache judgment_log config pricing dataset measure store client assess "
-        "analysis dimensions runs run_identity run_input factory selftest finished_run completeness "
-        "pair_selection"
+        "errors characters files config pricing dataset measure store client assess analysis dimensions "
+        "runs run_identity run_input factory selftest finished_run completeness pair_selection"
     ),
     "api": (
         "records errors models config dataset measure client analysis dimensions runs run_input factory "
@@ -74,13 +63,13 @@ ALLOWED = {
     ),
     "integrations": "records errors config dataset measure parsing store client assess run_input factory",
     "nightly": (
-        "records errors characters json_text filesystem models config pricing dataset measure store client "
-        "assess analysis runs report collect run_identity run_input factory finished_run pipeline"
+        "records errors characters files models config pricing dataset measure store client assess "
+        "analysis runs report collect run_identity run_input factory finished_run pipeline"
     ),
     "cli": (
-        "records flags errors characters json_text example models config pricing measure client assess "
-        "analysis dimensions runs report collect annotate selftest finished_run list_comparison pipeline api "
-        "nightly"
+        "records flags errors characters files example models config pricing measure client assess "
+        "analysis dimensions runs report collect annotate selftest finished_run list_comparison pipeline "
+        "api nightly"
     ),
     "__init__": "records errors config runs api",
     "__main__": "config cli",
@@ -114,7 +103,7 @@ def test_imports_go_one_way() -> None:
         below.add(package)
 
 
-@check_each("package", ["assess", "dataset", "measure", "models", "nightly", "parsing", "report"])
+@check_each("package", ["assess", "dataset", "files", "measure", "models", "nightly", "parsing", "report"])
 def test_the_docstring_of_a_large_package_lists_its_modules(package: str) -> None:
     listed = set(re.findall(r"\w+", ast.get_docstring(parse_module(PACKAGE / package / "__init__.py")) or ""))
     assert {path.stem for path in (PACKAGE / package).glob("*.py")} - {"__init__"} <= listed

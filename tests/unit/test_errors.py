@@ -21,7 +21,7 @@ from judge.errors import (
     StoreError,
     explain_error,
 )
-from judge.filesystem import explain_unusable
+from judge.files.filesystem import explain_unusable
 from judge.messages import CHINESE, ENGLISH, Message
 from judge.models.error_mapping import BAD_REQUEST, ERROR_RULES
 from judge.store import schema

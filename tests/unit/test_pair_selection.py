@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from judge.config.run import Config
 from judge.dataset.labels import LabelSet
 from judge.dataset.stored_dataset import PooledDataset
+from judge.files.stored_records import TemporaryLines
 from judge.pair_selection import select_pairs
 from judge.records import GRADED, Dataset, Judgment, Pair, Pool, Query, Snippet
-from judge.stored_records import TemporaryLines
 
 TEXT = "Pale gums are a sign of anaemia in puppies, and so is a fast pulse at rest."
 

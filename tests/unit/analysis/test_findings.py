@@ -9,7 +9,7 @@ import pytest
 from judge.analysis.analyse_run import analyse_run, list_deciding_queries
 from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.dataset.pool import build_pool
-from judge.json_text import dump_json
+from judge.files.json_text import dump_json
 from judge.measure.compare import compare_engines
 from judge.measure.measures import parse_measures
 from judge.measure.sensitivity import OwnListReversal, compare_segments

@@ -9,7 +9,7 @@ import pytest
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import count_queries_without_value
-from judge.json_text import dump_json
+from judge.files.json_text import dump_json
 from judge.records import BINARY, GRADED, Query, Ranking, Scale
 from tests.unit.analysis.labelled import (
     GradesByText,

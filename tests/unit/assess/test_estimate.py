@@ -17,6 +17,7 @@ from judge.assess.question_assessor import QuestionAssessor, QuestionKind
 from judge.characters import estimate_tokens
 from judge.dataset.pool import build_pool
 from judge.dimensions.reasons import EXPLAIN
+from judge.files.stored_records import StoredRecords
 from judge.models.lexical import Lexical
 from judge.models.providers import open_openai
 from judge.models.server import ServerAccess
@@ -24,7 +25,6 @@ from judge.pricing.prices import Price
 from judge.records import GRADED, Call, Pair, Query, Sampling, Snippet, Usage
 from judge.store.leases import Lease
 from judge.store.store import VerdictKeyInfo, VerdictStore
-from judge.stored_records import StoredRecords
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 from tests.support.stores import make_verdict

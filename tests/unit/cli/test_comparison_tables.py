@@ -19,7 +19,7 @@ from judge.cli.render.comparison_tables import list_comparison_parts
 from judge.cli.render.tables import print_parts
 from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
-from judge.json_text import dump_json
+from judge.files.json_text import dump_json
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.report.assessor_sentences import describe_repeats
 from judge.report.comparison_sentences import choose_headline

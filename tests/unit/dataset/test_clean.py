@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from judge.characters import escape_controls
 from judge.dataset import clean
-from judge.json_text import hash_parts
+from judge.files.json_text import hash_parts
 from judge.records import Snippet
 from tests.support.cases import check_each
 from tests.support.scaling import MOST, measure_growth

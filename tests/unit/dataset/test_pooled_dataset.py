@@ -14,10 +14,10 @@ import judge
 from judge import pipeline, run_input
 from judge.assess.assessor import Assignment
 from judge.assess.assignment_plan import AssignmentPlan
-from judge.cache import FileCache, _hash_code, hash_package, make_cache_path, make_key
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
 from judge.dataset.stored_dataset import PooledDataset, load_pooled
+from judge.files.cache import FileCache, _hash_code, hash_package, make_cache_path, make_key
 from judge.records import Pool
 from judge.store import store_files
 from judge.store.store import VerdictStore

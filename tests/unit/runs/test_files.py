@@ -10,7 +10,7 @@ import pytest
 
 import judge
 from judge.errors import InputError
-from judge.json_text import dump_json
+from judge.files.json_text import dump_json
 from judge.messages import Message
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json

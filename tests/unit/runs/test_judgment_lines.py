@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.errors import InputError
-from judge.json_text import dump_json
-from judge.judgment_log import dump_judgments
+from judge.files.json_text import dump_json
+from judge.files.judgment_log import dump_judgments
 from judge.records import Judgment, Usage
 from judge.runs.folder import RunFolder
 from judge.runs.load import parse_judgment, read_judgments

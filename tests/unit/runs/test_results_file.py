@@ -12,7 +12,7 @@ import judge
 from judge import finished_run
 from judge.cli.show import find_query
 from judge.errors import InputError
-from judge.json_text import dump_json
+from judge.files.json_text import dump_json
 from tests.support.factories import make_rows, read_results
 
 COMMANDS: dict[str, Callable[[Path], object]] = {

@@ -14,13 +14,13 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import IO
 
-from judge.filesystem import make_folder, open_for_read, remove_abandoned, write_file
-from judge.stored_records import StoredLines
+from judge.files.filesystem import make_folder, open_for_read, remove_abandoned, write_file
+from judge.files.stored_records import StoredLines
 
 #: Files of a folder that stay; the oldest are removed.
 _MAX_FILES = 24
 _CHUNK = 1 << 20
-_PACKAGE = Path(__file__).parent
+_PACKAGE = Path(__file__).parents[1]
 #: Hex digits of a hash and a line feed: the last line of a file.
 _CHECKSUM_LENGTH = 65
 #: Distributions that the lines of a file depend on.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.judgment_log import JudgmentLog, dump_judgments, group_by_query, store_judgments
+from judge.files.judgment_log import JudgmentLog, dump_judgments, group_by_query, store_judgments
 from judge.records import Judgment, Usage
 
 

@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from judge.json_text import dump_json, escape_fragile
+from judge.files.json_text import dump_json, escape_fragile
+from judge.files.stored_records import StoredRecords, TemporaryLines, decode_line
 from judge.records import Judgment
-from judge.stored_records import StoredRecords, TemporaryLines, decode_line
 
 #: How the line of a judgment ends that has no id of another snippet.
 _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from judge.errors import StoreError
-from judge.stored_records import TemporaryLines
+from judge.files.stored_records import TemporaryLines
 
 #: More than is read at once, and more than stays in memory.
 LINES = [f"{number} {'x' * 100}\n".encode() for number in range(30_000)]
