@@ -8,7 +8,7 @@ from typing import Literal
 from judge.analysis.summary import Summary
 from judge.assess.judging import JudgingResult
 from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
-from judge.errors import ErrorKind, JudgeError, LimitReached, RunIncomplete
+from judge.errors import CallError, ErrorKind, JudgeError, LimitReached, RunIncomplete
 from judge.flags import TEXT_CUT, TEXT_MISSING, UNKNOWN_TEXT
 from judge.messages import Message, NameList, join_messages
 from judge.records import CONTENT_FILTER, Judgment
@@ -75,7 +75,7 @@ def check_run(
     if incomplete is None and asker.stopped is not None:
         message = Message(
             "the pairs are judged, but not all questions of the dimensions are answered: {reason}",
-            reason=asker.stopped,
+            reason=explain_stop(asker.stopped),
         )
         incomplete = _make_incomplete(asker.stopped, message)
     if incomplete is None and (failures := _describe_failures(judging.failures, len(judging.judgments))):
@@ -103,10 +103,12 @@ def _check_pairs(
             "stopped with {missing:,} of {total:,} unjudged: {reason}",
             missing=wanted - judged,
             total=wanted,
-            reason=judging.stopped,
+            reason=explain_stop(judging.stopped),
         )
         if judged == wanted:
-            message = Message("stopped before all controls were judged: {reason}", reason=judging.stopped)
+            message = Message(
+                "stopped before all controls were judged: {reason}", reason=explain_stop(judging.stopped)
+            )
         return _make_incomplete(judging.stopped, message)
     if not summary.judgments and any(engine.errors for engine in summary.engines.values()):
         return RunIncomplete(
@@ -141,6 +143,15 @@ def _check_pairs(
             advice=advise_on_failed_pairs(judging.failures, kind),
         )
     return None
+
+
+def explain_stop(reason: JudgeError) -> Message:
+    """Return why the judging stopped, and what to do then."""
+    if isinstance(reason, CallError):  # other messages say how to continue
+        return Message(
+            "{reason}; correct this, then run the same command again: all judgments are saved", reason=reason
+        )
+    return reason.message
 
 
 def _make_incomplete(reason: JudgeError, message: Message) -> RunIncomplete:

@@ -21,7 +21,7 @@ from judge.assess.progress import NullProgress, ProgressListener
 from judge.characters import estimate_tokens
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
-from judge.completeness import RunKind, check_run
+from judge.completeness import RunKind, check_run, explain_stop
 from judge.config.run import Config
 from judge.dataset.label_files import read_feedback
 from judge.dataset.labels import LabelSet
@@ -33,7 +33,7 @@ from judge.files.cache import FileCache, make_cache_path
 from judge.files.judgment_log import store_judgments
 from judge.finished_run import finish_run
 from judge.measure.measures import Measure
-from judge.messages import Message
+from judge.messages import Message, make_text
 from judge.pair_selection import PairSelection, make_judged_run, select_pairs
 from judge.pricing.costs import Cost, RunCost, add_costs, combine_costs, make_run_cost
 from judge.pricing.prices import find_common_price
@@ -53,12 +53,14 @@ def run(
     cancel_token: CancelToken | None = None,
     spend_limit: SpendLimit | None = None,
     kind: RunKind = "run",
+    command: Sequence[str] = (),
 ) -> RunResult:
     """Judge a dataset, score its engines and write the run's folder.
 
     `dataset`, rows or one that is read already, takes the place of the files that `config` names.
     `cancel_token` lets another thread cancel the judging. Several runs of one execution can share a
     `spend_limit`. Only a run of the `kind` "run" writes report.html; `rewrite_report` writes that of a night.
+    `command` has the words after `judge` that continue the run.
     Raises InputError before anything is paid, StoreError when verdicts cannot be saved, Interrupted after
     Ctrl-C. A `RunResult` has `incomplete` set when the account, the budget or the server ended the judging,
     or too few pairs could be judged: a LimitReached when `max_calls` or `budget` ended it.
@@ -74,7 +76,7 @@ def run(
     listener = progress or NullProgress()
     with folder.lock():
         with config.source.add_error_context("out"):
-            run_identity.write_config(folder, config, prepared.identity)
+            run_identity.write_config(folder, config, prepared.identity, command)
         selection = select_pairs(config, prepared.pooled, prepared.labels)
         options = _build_dimension_options(config, store_file)
         selftests = look_up_selftests(store_file, identify_assessors(prepared.assessors, config))
@@ -94,6 +96,9 @@ def run(
         unmeasured = [questions.cost for name, questions in asker.questions.items() if name not in dimensions]
         cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
         spec = replace(judged_run.spec, selftest=selftests, cost=cost)
+        if judging.stopped is not None:
+            reason = config.source.name_keys_in(explain_stop(judging.stopped))
+            spec = replace(spec, stopped=make_text(reason)._asdict())
         cache = FileCache(make_cache_path(store_file))
         judged_run = replace(judged_run, spec=spec, dimensions=dimensions)
         result = finish_run(folder, judged_run, cache, with_report=kind == "run")

@@ -94,6 +94,7 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
         deciding_queries=list_deciding_queries(scores, comparisons, data.queries),
         cost=spec.cost,
         labels=spec.labels,
+        stopped=spec.stopped,
         controls=_add_ideal_means(spec, results, columns, scores.largest),
         near_duplicates=len(set(columns.rows["pair"][columns.rows["is_near_duplicate"]].tolist())),
     )

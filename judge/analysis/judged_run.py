@@ -27,7 +27,8 @@ class RunSpec:
     """The assessor, scale, repeats and measures of a run, its cost, and the self-tests of its assessors.
 
     `cost` is None where it is not known: for several runs combined, and for files of labels.
-    `labels` says which labels are grades of the run; `controls` are None without mismatched pairs.
+    `labels` says which labels are grades of the run; `controls` are None without mismatched pairs. `stopped`
+    says why the judging stopped early, by language; empty where it did not.
     """
 
     assessor: str
@@ -38,6 +39,7 @@ class RunSpec:
     selftest: Mapping[str, SelfTestEntry] = field(default_factory=dict)
     labels: LabelUse | None = None
     controls: Controls | None = None
+    stopped: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ class Summary:
     `segments` is keyed by column and value. `cost` is None for several runs combined, whose paths are
     in `runs`. `labels` is None when every grade is the assessor's, `controls` where none were asked
     for. `near_duplicates` pairs take the judgment of another snippet. `dimensions` are those that were
-    asked for, by name.
+    asked for, by name. `stopped` says why the judging stopped early, by language; empty where it did not.
     """
 
     schema: Literal[2]
@@ -190,6 +190,7 @@ class Summary:
     controls: Controls | None = None
     near_duplicates: int = 0
     dimensions: Mapping[str, DimensionSummary] = field(default_factory=dict)
+    stopped: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def against(self) -> str | None:

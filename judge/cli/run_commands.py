@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -71,7 +71,8 @@ def demo(context: typer.Context) -> None:
     from judge import example
 
     dataset = example.find_dataset()
-    _judge({"data": [dataset], "model": LEXICAL, "out": "runs/demo", **list_typed_options(context)}, None)
+    typed = {"data": [dataset], "model": LEXICAL, "out": "runs/demo", **list_typed_options(context)}
+    _judge(typed, None, context.obj)
     print_wrapped(
         "\n"
         + t(
@@ -156,7 +157,7 @@ def _format_option(model: type[Any], name: str, option: Option, *, table: str = 
 @takes_options(model=_PANEL)
 def run(context: typer.Context, config: _ConfigOption = None) -> None:
     """Judge a dataset, score every engine and write a run folder. To resume, run the same command again."""
-    _judge(list_typed_options(context), config)
+    _judge(list_typed_options(context), config, context.obj)
 
 
 @takes_options(model=_PANEL)
@@ -169,7 +170,8 @@ def estimate(context: typer.Context, config: _ConfigOption = None) -> None:
     print_parts(describe_estimate(pipeline.estimate(_to_config(list_typed_options(context), config))))
 
 
-def _judge(typed: dict[str, Any], toml: Path | None) -> None:
+def _judge(typed: dict[str, Any], toml: Path | None, command: Sequence[str]) -> None:
+    """Judge, and print the result; `command` has the words after `judge`."""
     from judge import pipeline
     from judge.cli.render import run_tables
     from judge.cli.render.tables import print_parts
@@ -177,7 +179,7 @@ def _judge(typed: dict[str, Any], toml: Path | None) -> None:
 
     config = _to_config(typed, toml)
     with raise_on_signals():
-        result = pipeline.run(config, progress=make_progress_listener())
+        result = pipeline.run(config, progress=make_progress_listener(), command=command)
         if result.incomplete:
             print_error(result.incomplete)
         # Tables of a run that stopped before its first grade are empty.

@@ -246,10 +246,7 @@ ERROR_RULES = (
     ErrorRule(
         "auth",
         statuses={511},
-        hint=Message(
-            "this network requires a login: open any page in a browser to log in, then run the same"
-            " command again"
-        ),
+        hint=Message("this network requires a login: open any page in a browser to log in"),
     ),
     ErrorRule(
         "bad_parameter",

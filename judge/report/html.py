@@ -7,7 +7,9 @@ templates, inlined files and the content security policy at the end.
 
 import base64
 import hashlib
+import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path, PurePath
@@ -32,6 +34,7 @@ from judge.report.comparison_sentences import (
     explain_no_number,
 )
 from judge.report.display_text import (
+    escape_hidden,
     fit_on_line,
     format_number,
     make_labels,
@@ -101,6 +104,7 @@ def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
         dataset=tuple(filter(None, (PurePath(source).name if source else "", inputs.dataset))),
         night=night,
         min_coverage=config.options.min_coverage,
+        command=config.command,
     )
 
 
@@ -119,7 +123,7 @@ def render_report(
         run=fit_on_line(run),
         night_exit=extras.night.exit,
         night_banner=extras.night.banner or extras.night.band,
-        missing=build_texts(_warn_missing, named_summary, extras.min_coverage),
+        missing=build_texts(_warn_missing, named_summary, extras),
         headline=build_text(choose_headline, named_summary),
         segments=build_texts(describe_segment_differences, named_summary),
         alarms=build_texts(_list_alarms, named_summary),
@@ -141,9 +145,14 @@ def render_report(
     )
 
 
-def _warn_missing(t: Translator, summary: Summary, least: float) -> Iterator[str]:
-    """Yield what stands first: results or grades are missing."""
-    yield run_warnings.warn_incomplete(t, summary, least)
+def _warn_missing(t: Translator, summary: Summary, extras: ReportExtras) -> Iterator[str]:
+    """Yield what stands first: results or grades are missing, and the command that continues the run."""
+    # The banner of a night says why it stopped.
+    without_reason = replace(summary, stopped={}) if extras.night.banner else summary
+    yield run_warnings.warn_incomplete(t, without_reason, extras.min_coverage)
+    if summary.stopped and summary.coverage < extras.min_coverage and extras.command:
+        command = escape_hidden(shlex.join(["judge", *extras.command]))
+        yield t("The command of this run: {command}", command=command)
     yield from run_warnings.warn_without_results(t, summary)
 
 

@@ -11,7 +11,13 @@ from judge.messages import Translator
 from judge.records import CONTENT_FILTER, LEXICAL, MIN_COVERAGE
 from judge.report import assessor_sentences
 from judge.report.comparison_sentences import describe_limits
-from judge.report.display_text import count_queries, format_plain_number, format_share, translate_remark
+from judge.report.display_text import (
+    count_queries,
+    escape_hidden,
+    format_plain_number,
+    format_share,
+    translate_remark,
+)
 
 #: From this share of results without a text on, the field of the engine may have another name.
 _MISSING_TEXT = 0.5
@@ -80,7 +86,7 @@ def list_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) 
 
 
 def _warn_unjudged(t: Translator, summary: Summary) -> str:
-    missing = summary.judgments - summary.judged
+    missing, stopped = summary.judgments - summary.judged, summary.stopped.get(t.language)
     if not missing:
         return ""
     counts = {
@@ -91,23 +97,29 @@ def _warn_unjudged(t: Translator, summary: Summary) -> str:
     if waiting > 0:
         counts[t("not judged yet")] = waiting
     failures = [t("{name} ({count:,})", name=name, count=count) for name, count in counts.items()]
-    imputed = t.translate_plural(
-        " It does not count as “no”: its grade is imputed from similar judged snippets of the same query.",
-        " They do not count as “no”: their grades are imputed from similar judged snippets of the same"
-        " query.",
-        missing,
-    )
     return t.translate_plural(
         "{count:,} of {run.judgments:,} judgments has no grade (coverage {coverage}){failures}."
-        "{advice}{imputed}",
+        "{imputed}{advice}",
         "{count:,} of {run.judgments:,} judgments have no grade (coverage {coverage}){failures}."
-        "{advice}{imputed}",
+        "{imputed}{advice}",
         missing,
         run=summary,
         coverage=format_share(summary.coverage, form=".1%"),
         failures=t(": {names}", names=t.join(failures)) if failures else "",
-        advice=advise_on_failures(t, summary.failures, waiting=waiting > 0),
-        imputed=imputed if summary.judged else "",
+        advice=t(" The judging stopped: {reason}.", reason=escape_hidden(stopped))
+        if stopped
+        else advise_on_failures(t, summary.failures, waiting=waiting > 0),
+        imputed=explain_imputation(t, summary),
+    )
+
+
+def explain_imputation(t: Translator, summary: Summary) -> str:
+    """Return what the means have for missing grades; "" where no grade is missing, or all are."""
+    if not 0 < summary.judged < summary.judgments:
+        return ""
+    return t(
+        " Missing grades do not count as “no”: they are imputed from similar judged snippets of the same"
+        " query."
     )
 
 

@@ -85,12 +85,14 @@ class RecordedInputs:
 class RecordedConfig:
     """The content of config.json: the identity of the run, of which `inputs` are parts, and its options.
 
-    `options_file` is the file that the options came from, None where there was none.
+    `options_file` is the file that the options came from, None where there was none. `command` has the words
+    after `judge` of the command that made the run, empty for a run of Python.
     """
 
     identity: RunIdentity = field(default_factory=dict)
     options: RecordedOptions = field(default_factory=RecordedOptions)
     options_file: str | None = None
+    command: tuple[str, ...] = ()
     inputs: RecordedInputs = field(default_factory=RecordedInputs)
 
 
@@ -234,6 +236,7 @@ def _load(
         selftest=summary.selftest,
         labels=summary.labels,
         controls=summary.controls,
+        stopped=summary.stopped,
     )
     read: Callable[[], Iterator[Judgment]] = partial(read_judgments, folder)
     if in_memory:

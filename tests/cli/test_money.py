@@ -182,14 +182,16 @@ def test_the_output_of_a_run_that_stopped_begins_with_the_reason(tmp_path: Path)
         compared = run_judge(*words)
     assert code == 3
     output.seek(0)
-    _, reason, missing, *others = output.read().splitlines()
+    _, reason, imputed, *others = output.read().splitlines()
     assert reason.startswith("judge: stopped with 23 of 30 unjudged: --max-calls 7 is used up")
-    assert missing.startswith(
-        "23 of 30 judgments have no grade (coverage 23.3%): not judged yet (23). To judge only"
-        " these, run the judge run or judge nightly command of this folder again. They do not count"
-    )
+    assert imputed.startswith("Missing grades do not count as “no”: they are imputed")
     assert not any("have no grade" in line for line in others)
-    assert compared.stdout.startswith("23 of 30 judgments have no grade (coverage 23.3%): not judged yet")
+    first = compared.stdout.splitlines()[0]
+    assert first.startswith("23 of 30 judgments have no grade (coverage 23.3%): not judged yet (23). Missing")
+    assert first.endswith(
+        " The judging stopped: --max-calls 7 is used up; run the same command again for as many more calls,"
+        " or raise it."
+    )
 
 
 # --- caps ---------------------------------------------------------------------------------------------

@@ -81,10 +81,28 @@ def test_a_wrong_key_is_one_line_without_empty_tables(tmp_path: Path) -> None:
     with LoopbackServer(lambda _: Reply(status=401, body=body)) as server:
         result = run_with_short_wait(tmp_path, server.openai_url, "--max-wait", 3)
     assert result.stdout == ""
-    assert "10 of 10 unjudged: auth: HTTP 401 invalid_api_key: Incorrect API key (check" in read_last_line(
-        result
-    )
+    line = read_last_line(result)
+    assert "10 of 10 unjudged: auth: HTTP 401 invalid_api_key: Incorrect API key (check" in line
+    assert line.endswith("; correct this, then run the same command again: all judgments are saved")
     assert result.stderr.splitlines()[:-1] == ["judging 10 pairs"]
+
+
+def test_the_report_of_a_run_that_stopped_says_why_and_which_command_continues_it(tmp_path: Path) -> None:
+    def refuse(request: ChatRequest) -> Reply:
+        key = request.headers["Authorization"]
+        body = json.dumps({"error": {"code": "invalid_api_key", "message": f"Incorrect API key: {key}"}})
+        return Reply(status=401, body=body)
+
+    with LoopbackServer(refuse) as server:
+        run_with_short_wait(tmp_path, server.openai_url, "--max-wait", 3)
+    [folder] = (path.parent for path in tmp_path.rglob("report.html"))
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert (
+        page.count("The judging stopped: auth: HTTP 401 invalid_api_key: Incorrect API key: Bearer ***") == 1
+    )
+    assert page.count("评测已停止：访问被拒绝：HTTP 401 invalid_api_key: Incorrect API key: Bearer ***") == 1
+    assert page.count(f"The command of this run: judge run {tmp_path / 'd.jsonl'} ") == 1
+    assert "sk-" not in (folder / "config.json").read_text(encoding="utf-8") + page
 
 
 def test_requests_that_are_all_refused_alike_stop_the_run_after_a_few(tmp_path: Path) -> None:

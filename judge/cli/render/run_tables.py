@@ -28,7 +28,13 @@ from judge.report.display_text import (
     format_share,
 )
 from judge.report.page_tables import COLUMN_NOTES, list_return_columns
-from judge.report.run_warnings import list_warnings, warn_flagged, warn_incomplete, warn_without_results
+from judge.report.run_warnings import (
+    explain_imputation,
+    list_warnings,
+    warn_flagged,
+    warn_incomplete,
+    warn_without_results,
+)
 from judge.runs.run_result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
@@ -77,9 +83,9 @@ def make_engine_table(title: str, summary: Summary, columns: Iterable[tuple[str,
 def list_run_parts(result: RunResult, *, saved: bool = True) -> Iterator[Part]:
     """Yield what was judged, the engines best first, warnings, and, when `saved`, where the files are."""
     summary, folder = result.summary, result.folder
-    # What is missing stands first where it is too much.
+    # What is missing stands first where it is too much; the error says it where the run is incomplete.
     least = 1.0 if result.incomplete else MIN_COVERAGE
-    yield warn_incomplete(t, summary, least)
+    yield explain_imputation(t, summary).strip() if result.incomplete else warn_incomplete(t, summary)
     yield from _list_warnings(result)
     yield from _list_engine_tables(summary)
     yield from assessor_sentences.describe_controls(t, summary)

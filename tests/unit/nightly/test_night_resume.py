@@ -121,11 +121,15 @@ def test_an_unfinished_night_goes_on_as_judge_toml_now_says(small_project: Night
 
 def test_a_limit_is_named_as_in_judge_toml_in_both_languages(small_project: NightlyProject) -> None:
     small_project.configure({"canary_repeats": 0}, "max_calls = 10")
-    reason = next(iter(job.run_nightly(small_project.toml, small_project.begin_day()).record.reasons))
+    day = small_project.begin_day()
+    reason = next(iter(job.run_nightly(small_project.toml, day).record.reasons))
     assert reason.endswith(
         "unjudged: max_calls = 10 is used up; run the same command again for as many more calls, or raise it"
     )
     assert CHINESE(reason).endswith("max_calls = 10 已用完；再次执行可继续同样次数的调用，也可调高该值")
+    page = small_project.read_file(day, "report.html").decode()
+    assert page.count("max_calls = 10 is used up") == 1
+    assert page.count(f"The command of this run: judge nightly {small_project.toml} ") == 1
 
 
 def test_canaries_of_an_assessor_that_was_asked_by_mistake_do_not_count(project: NightlyProject) -> None:

@@ -46,13 +46,23 @@ def test_nothing_flagged_is_null() -> None:
 def test_grades_are_imputed_only_where_something_is_judged() -> None:
     some = replace(BASE, judgments=10, judged=4, coverage=0.4, failures={})
     none = replace(some, judged=0, coverage=0.0)
-    assert "their grades are imputed" in warn_incomplete(ENGLISH, some)
+    assert "they are imputed" in warn_incomplete(ENGLISH, some)
     assert "imputed" not in warn_incomplete(ENGLISH, none)
     assert "10 of 10 judgments have no grade" in warn_incomplete(ENGLISH, none)
     nearly = replace(some, judgments=2000, judged=1999, coverage=0.9995)
     assert "1 of 2,000 judgments has no grade (coverage >99.9%)" in warn_incomplete(ENGLISH, nearly, 1.0)
     assert "插补" in warn_incomplete(CHINESE, some)
     assert "插补" not in warn_incomplete(CHINESE, none)
+
+
+def test_a_run_that_stopped_says_why_in_place_of_other_advice() -> None:
+    reasons = {"en": "HTTP 401; run it again", "zh": "密钥无效\u202e"}
+    stopped = replace(BASE, judgments=10, judged=0, coverage=0.0, failures={}, stopped=reasons)
+    assert warn_incomplete(ENGLISH, stopped) == (
+        "10 of 10 judgments have no grade (coverage 0.0%): not judged yet (10). The judging stopped: HTTP"
+        " 401; run it again."
+    )
+    assert warn_incomplete(CHINESE, stopped).endswith("（10）。评测已停止：密钥无效\\x202e。")
 
 
 def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
