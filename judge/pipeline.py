@@ -53,14 +53,12 @@ def run(
     cancel_token: CancelToken | None = None,
     spend_limit: SpendLimit | None = None,
     kind: RunKind = "run",
-    command: Sequence[str] = (),
 ) -> RunResult:
     """Judge a dataset, score its engines and write the run's folder.
 
     `dataset`, rows or one that is read already, takes the place of the files that `config` names.
     `cancel_token` lets another thread cancel the judging. Several runs of one execution can share a
     `spend_limit`. Only a run of the `kind` "run" writes report.html; `rewrite_report` writes that of a night.
-    `command` has the words after `judge` that continue the run.
     Raises InputError before anything is paid, StoreError when verdicts cannot be saved, Interrupted after
     Ctrl-C. A `RunResult` has `incomplete` set when the account, the budget or the server ended the judging,
     or too few pairs could be judged: a LimitReached when `max_calls` or `budget` ended it.
@@ -76,7 +74,7 @@ def run(
     listener = progress or NullProgress()
     with folder.lock():
         with config.source.add_error_context("out"):
-            run_identity.write_config(folder, config, prepared.identity, command)
+            run_identity.write_config(folder, config, prepared.identity)
         selection = select_pairs(config, prepared.pooled, prepared.labels)
         options = _build_dimension_options(config, store_file)
         selftests = look_up_selftests(store_file, identify_assessors(prepared.assessors, config))

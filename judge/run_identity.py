@@ -120,12 +120,10 @@ def _check_inputs(config: Config, folder: Path) -> None:
                 )
 
 
-def write_config(
-    folder: RunFolder, config: Config, identity: RunIdentity, command: Sequence[str] = ()
-) -> None:
+def write_config(folder: RunFolder, config: Config, identity: RunIdentity) -> None:
     """Write config.json into a new folder or that of the same run; raise InputError for another run's.
 
-    `command` has the words after `judge`. Keys in addresses are masked.
+    Keys in addresses are masked.
     """
     check_identity(folder, identity)
     options = {name: value for name, value in config.to_dict().items() if name != "out"}
@@ -135,9 +133,7 @@ def write_config(
         mask(name, *secrets) if split_address(name)[1] else name for name in config.models
     )
     versions = list_library_versions()
-    file: dict[str, object] = {"options_file": str(config.source.file)} if config.source.file else {}
-    if command:
-        file["command"] = [mask(word, *secrets) for word in command]
+    file = {"options_file": str(config.source.file)} if config.source.file else {}
     folder.write_json(CONFIG_FILE, {"identity": identity, "options": options, **file, "versions": versions})
 
 

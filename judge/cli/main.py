@@ -161,8 +161,7 @@ def _find_exit_code(arguments: Sequence[str]) -> int:
     """Return the exit code of the command, after all of its output is written."""
     code: int | str | None = 0
     try:
-        words = apply_language_option(arguments)
-        code = build_commands()(words, prog_name="judge", standalone_mode=False, obj=words)
+        code = build_commands()(apply_language_option(arguments), prog_name="judge", standalone_mode=False)
     except UsageError as error:
         print_usage_error(error)
         code = error.exit_code

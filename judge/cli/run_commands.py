@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -71,8 +71,7 @@ def demo(context: typer.Context) -> None:
     from judge import example
 
     dataset = example.find_dataset()
-    typed = {"data": [dataset], "model": LEXICAL, "out": "runs/demo", **list_typed_options(context)}
-    _judge(typed, None, context.obj)
+    _judge({"data": [dataset], "model": LEXICAL, "out": "runs/demo", **list_typed_options(context)}, None)
     print_wrapped(
         "\n"
         + t(
@@ -157,7 +156,7 @@ def _format_option(model: type[Any], name: str, option: Option, *, table: str = 
 @takes_options(model=_PANEL)
 def run(context: typer.Context, config: _ConfigOption = None) -> None:
     """Judge a dataset, score every engine and write a run folder. To resume, run the same command again."""
-    _judge(list_typed_options(context), config, context.obj)
+    _judge(list_typed_options(context), config)
 
 
 @takes_options(model=_PANEL)
@@ -170,8 +169,7 @@ def estimate(context: typer.Context, config: _ConfigOption = None) -> None:
     print_parts(describe_estimate(pipeline.estimate(_to_config(list_typed_options(context), config))))
 
 
-def _judge(typed: dict[str, Any], toml: Path | None, command: Sequence[str]) -> None:
-    """Judge, and print the result; `command` has the words after `judge`."""
+def _judge(typed: dict[str, Any], toml: Path | None) -> None:
     from judge import pipeline
     from judge.cli.render import run_tables
     from judge.cli.render.tables import print_parts
@@ -179,7 +177,7 @@ def _judge(typed: dict[str, Any], toml: Path | None, command: Sequence[str]) -> 
 
     config = _to_config(typed, toml)
     with raise_on_signals():
-        result = pipeline.run(config, progress=make_progress_listener(), command=command)
+        result = pipeline.run(config, progress=make_progress_listener())
         if result.incomplete:
             print_error(result.incomplete)
         # Tables of a run that stopped before its first grade are empty.

@@ -219,10 +219,7 @@ def _judge(
     update_identity(context.folder, identity)
     config = replace(config, store=str(store))
     # The report begins with the decision of the night, which is not known yet.
-    command = ("nightly", str(rules.source.file), "--date", context.day)
-    run = pipeline.run(
-        config, dataset=pooled, progress=progress, spend_limit=spend_limit, kind="night", command=command
-    )
+    run = pipeline.run(config, dataset=pooled, progress=progress, spend_limit=spend_limit, kind="night")
     missing = [*explain_unjudged_pairs(run, check, rules)]
     return replace(judged_night, run=run, store=store, missing=missing)
 

@@ -42,7 +42,7 @@ class ReportExtras:
 
     `prompts` are the names of the prompts by language, `dataset` the file and the digest of the dataset,
     `night` is about the night that the run belongs to. `min_coverage` is the share of pairs that must have a
-    grade. `command` has the words after `judge` of the command that continues the run.
+    grade.
     """
 
     agreement: LabelAgreement | None = None
@@ -51,7 +51,6 @@ class ReportExtras:
     dataset: tuple[str, ...] = ()
     night: NightBanner = NightBanner()
     min_coverage: float = MIN_COVERAGE
-    command: tuple[str, ...] = ()
 
 
 def list_facts(

@@ -7,7 +7,6 @@ templates, inlined files and the content security policy at the end.
 
 import base64
 import hashlib
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -34,7 +33,6 @@ from judge.report.comparison_sentences import (
     explain_no_number,
 )
 from judge.report.display_text import (
-    escape_hidden,
     fit_on_line,
     format_number,
     make_labels,
@@ -104,7 +102,6 @@ def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
         dataset=tuple(filter(None, (PurePath(source).name if source else "", inputs.dataset))),
         night=night,
         min_coverage=config.options.min_coverage,
-        command=config.command,
     )
 
 
@@ -146,13 +143,10 @@ def render_report(
 
 
 def _warn_missing(t: Translator, summary: Summary, extras: ReportExtras) -> Iterator[str]:
-    """Yield what stands first: results or grades are missing, and the command that continues the run."""
+    """Yield what stands first: results or grades are missing."""
     # The banner of a night says why it stopped.
     without_reason = replace(summary, stopped={}) if extras.night.banner else summary
     yield run_warnings.warn_incomplete(t, without_reason, extras.min_coverage)
-    if summary.stopped and summary.coverage < extras.min_coverage and extras.command:
-        command = escape_hidden(shlex.join(["judge", *extras.command]))
-        yield t("The command of this run: {command}", command=command)
     yield from run_warnings.warn_without_results(t, summary)
 
 

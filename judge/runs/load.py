@@ -85,14 +85,12 @@ class RecordedInputs:
 class RecordedConfig:
     """The content of config.json: the identity of the run, of which `inputs` are parts, and its options.
 
-    `options_file` is the file that the options came from, None where there was none. `command` has the words
-    after `judge` of the command that made the run, empty for a run of Python.
+    `options_file` is the file that the options came from, None where there was none.
     """
 
     identity: RunIdentity = field(default_factory=dict)
     options: RecordedOptions = field(default_factory=RecordedOptions)
     options_file: str | None = None
-    command: tuple[str, ...] = ()
     inputs: RecordedInputs = field(default_factory=RecordedInputs)
 
 
