@@ -20,7 +20,7 @@ from judge.runs.query_entries import list_query_entries
 from judge.runs.record_json import is_outdated, summary_from_json, to_json
 from judge.runs.results_file import StoredEntries, read_query_entries
 from judge.runs.run_result import RunResult
-from judge.selftest import update_selftests
+from judge.selftest.stored_selftests import update_selftests
 
 
 def finish_run(folder: RunFolder, run: JudgedRun, cache: FileCache, *, with_report: bool = True) -> RunResult:

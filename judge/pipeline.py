@@ -41,7 +41,7 @@ from judge.runs import export
 from judge.runs.folder import RunFolder
 from judge.runs.load import RunIdentity, load_run, load_summary
 from judge.runs.run_result import RunResult
-from judge.selftest import identify_assessors, look_up_selftests
+from judge.selftest.stored_selftests import identify_assessors, look_up_selftests
 from judge.store.store import VerdictStore
 
 

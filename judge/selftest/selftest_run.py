@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from judge import factory, run_identity
 from judge.assess.assessor import Assessor
@@ -24,11 +24,20 @@ from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, ErrorKind, InputError, RunIncomplete
 from judge.files.json_text import dump_json
 from judge.messages import ENGLISH, NameList, OptionName, Translator, make_text
-from judge.pricing.costs import Cost
-from judge.records import Lang, LangChoice, Pair, Scale, ScaleName
+from judge.records import Lang, Pair, Scale
 from judge.runs.record_json import to_json
-from judge.selftest import NOT_TESTED, find_results_folder, identify_assessor, make_result_file_name, probes
+from judge.selftest import probes
 from judge.selftest.probes import SelfTestMetrics, compute_metrics
+from judge.selftest.stored_selftests import (
+    NOT_TESTED,
+    ProbeSet,
+    PromptResult,
+    PromptResults,
+    SelfTestResult,
+    find_results_folder,
+    identify_assessor,
+    make_result_file_name,
+)
 from judge.store.store import VerdictStore
 
 _REASK_TEXTS: Mapping[Lang, str] = {
@@ -36,9 +45,7 @@ _REASK_TEXTS: Mapping[Lang, str] = {
     "en": "The last reply could not be read. Reply with one JSON object and nothing else.",
 }
 _LABELS: Mapping[Lang, tuple[str, str]] = {"zh": ("查询：", "摘要："), "en": ("Query: ", "Snippet: ")}
-#: The two prompts that are compared, in the file: the one that runs use, and one without any defence.
-_PROMPT_NAMES = ("shipped", "plain")
-#: Their names elsewhere.
+#: The names of the two prompts that are compared: the one that runs use, and one without any defence.
 RUN_PROMPT, PLAIN_PROMPT = make_text("run prompt"), make_text("plain prompt")
 
 
@@ -78,7 +85,7 @@ class SelfTest:
 
 @dataclass(frozen=True, slots=True)
 class _PreparedTest:
-    """A self-test before it runs: one assessor for each of `_PROMPT_NAMES`."""
+    """A self-test before it runs: the assessor with the prompt of runs, and the one with the plain prompt."""
 
     config: Config
     pairs: Sequence[Pair]
@@ -192,12 +199,13 @@ def _check_judging(judging: JudgingResult, config: Config) -> None:
 def _make_result(test: _PreparedTest, judgings: Sequence[JudgingResult]) -> SelfTestResult:
     shipped_probes, config, shipped = probes.load_probes(), test.config, test.assessors[0]
     text = dump_json([asdict(probe) for probe in shipped_probes])
-    prompts = {}
-    for prompt, assessor, judging in zip(_PROMPT_NAMES, test.assessors, judgings, strict=True):
+
+    def measure(assessor: Assessor, judging: JudgingResult) -> PromptResult:
         judgments = (judgment for judgment in judging.judgments if judgment.repeat == config.repeats)
         metrics = compute_metrics(shipped_probes, judgments, config.grading)
         values = {name: getattr(metrics, name) for name in SelfTestMetrics.__slots__}
-        prompts[prompt] = PromptResult(**values, versions=assessor.prompts.versions, cost=judging.cost)
+        return PromptResult(**values, versions=assessor.prompts.versions, cost=judging.cost)
+
     return SelfTestResult(
         id=identify_assessor(shipped, config),
         assessor=shipped.name,
@@ -208,40 +216,5 @@ def _make_result(test: _PreparedTest, judgings: Sequence[JudgingResult]) -> Self
         lang=config.lang,
         repeat=config.repeats,
         probes=ProbeSet(len(shipped_probes), hashlib.sha256(text.encode()).hexdigest()),
-        prompts=prompts,
+        prompts=PromptResults(*map(measure, test.assessors, judgings)),
     )
-
-
-# What a self-test stores, and which assessor it is about
-
-
-@dataclass(frozen=True, slots=True)
-class PromptResult(SelfTestMetrics):
-    """The metrics with one prompt, the versions of the prompt by language, and what the calls cost."""
-
-    versions: Mapping[str, str]
-    cost: Cost
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeSet:
-    """The number of probes, and a hash of them."""
-
-    count: int
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class SelfTestResult:
-    """What the file of a self-test holds: the identity of the assessor and the result of each prompt."""
-
-    id: str
-    assessor: str
-    model: str
-    endpoint: str
-    params: Mapping[str, Any]
-    scale: ScaleName
-    lang: LangChoice
-    repeat: int
-    probes: ProbeSet
-    prompts: Mapping[str, PromptResult]

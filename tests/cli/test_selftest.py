@@ -41,7 +41,7 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
 
 def find_figures(results: SelfTest, prompt: str = "shipped") -> dict[str, Any]:
-    figures: dict[str, Any] = to_json(results.result.prompts[prompt])
+    figures: dict[str, Any] = to_json(getattr(results.result.prompts, prompt))
     return figures
 
 

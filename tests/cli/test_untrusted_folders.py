@@ -28,7 +28,7 @@ from judge.runs.export import make_trec_file_names
 from judge.runs.folder import RunFolder
 from judge.runs.labelling_plan import plan_labels
 from judge.runs.load import find_store
-from judge.selftest import look_up_selftests
+from judge.selftest.stored_selftests import look_up_selftests
 from judge.store.leases import Lease
 from judge.store.store import VerdictStore
 from tests.support.cases import check_each

@@ -16,7 +16,8 @@ from judge.report.display_text import count_calls, count_new_calls, count_pairs,
 from judge.report.facts import describe_cost
 from judge.report.selftest_sentences import MOST_WRONG, list_wrong_grades
 from judge.selftest.probes import RELEVANT_KINDS
-from judge.selftest.selftest_run import PLAIN_PROMPT, RUN_PROMPT, PromptResult, SelfTest
+from judge.selftest.selftest_run import PLAIN_PROMPT, RUN_PROMPT, SelfTest
+from judge.selftest.stored_selftests import PromptResult
 
 #: How many probes with an unexpected grade are printed.
 _MOST_PROBES = 8
@@ -206,8 +207,8 @@ def describe_plan(needed: int, to_pay: int) -> str:
 def list_selftest_parts(selftest: SelfTest) -> Iterator[Part]:
     """Yield the figures of both prompts, the unexpected grades, the cost and the path of the result."""
     result = selftest.result
-    shipped = result.prompts["shipped"]
-    prompts = {t(RUN_PROMPT.en): shipped, t(PLAIN_PROMPT.en): result.prompts["plain"]}
+    shipped = result.prompts.shipped
+    prompts = {t(RUN_PROMPT.en): shipped, t(PLAIN_PROMPT.en): result.prompts.plain}
     yield t(
         "{test.result.assessor}: {test.result.probes.count} probes, {calls}",
         test=selftest,
