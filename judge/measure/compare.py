@@ -27,6 +27,7 @@ from judge.measure.score import Scores, compute_bounded_mean, compute_nan_mean
 from judge.measure.simultaneous import (
     MIN_QUERIES,
     SimultaneousIntervals,
+    bound_means,
     compare_means,
     compute_detectable_difference,
     count_required_queries,
@@ -177,7 +178,7 @@ def _compare_measures(
         best_first = rank_engines(dict(zip(scores.engines, means, strict=True)))
         place = {engine: number for number, engine in enumerate(best_first)}
         compared = _compare_pairs(
-            scores, index, sides[:, row], test, differences[:, row], ranges[1:, row], bounds[row][0]
+            scores, index, sides[:, row], test, differences[:, row], ranges[1:, row], bounds[row][0], families
         )
         yield from sorted(compared, key=lambda pair: sorted((place[pair.a], place[pair.b])))
 
@@ -190,6 +191,7 @@ def _compare_pairs(
     differences: Floats,
     worst_case: Floats,
     lowest: Floats,
+    families: int,
 ) -> Iterator[PairComparison]:
     """Yield the comparison of each column of (2, pairs) engines by one measure.
 
@@ -206,17 +208,20 @@ def _compare_pairs(
         least, most = (mean if abs(end - mean) < TIE else end for end in worst_case[:, column].tolist())
         outcome = _decide_outcome(low, high, least, most)
         sd = float(test.se[column]) * sqrt(n) if n > 1 else None
+        robust = None
+        if outcome == "better":
+            worst = lowest[column][~np.isnan(lowest[column])]
+            if test.tested[column]:
+                low_end = worst.mean() - critical * worst.std(ddof=1) / sqrt(worst.size)
+            else:
+                ((low_end,), _, _) = bound_means(worst[:, None], largest, families * sides.shape[1])
+            robust = bool(low_end > 0)
         low, high = max(low, -largest), min(high, largest)
         detectable, doubled, needed = None, None, None
         if sd and test.tested[column] and np.isfinite(critical):
             smallest = (compute_detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
             detectable, doubled = (difference if difference <= largest else None for difference in smallest)
             needed = count_required_queries(sd, max(abs(low), abs(high)), critical)
-        # Without a critical value, the worst case is known only where every snippet has a grade.
-        robust = least == most
-        if test.tested[column]:
-            worst = lowest[column][~np.isnan(lowest[column])]
-            robust = bool(worst.mean() - critical * worst.std(ddof=1) / sqrt(worst.size) > 0)
         comparison = PairComparison(
             measure=str(scores.measures[index]),
             decides=decides,
@@ -234,7 +239,7 @@ def _compare_pairs(
             wins=wins,
             ties=n - wins - losses,
             losses=losses,
-            robust=robust if outcome == "better" else None,
+            robust=robust,
             p_adjusted=convert_non_finite(test.p[column]),
             detectable=detectable,
             detectable_doubled=doubled,

@@ -8,7 +8,7 @@ the differences and their correlation. Sources: Romano & Wolf 2005 (JASA 100:94)
 (maximum over tests), Efron & Tibshirani 1993, chapter 12 (bootstrap-t).
 
 A column whose resamples often lack variance, such as one with the same difference on every query, has no t.
-Its interval follows from its extreme values, whatever the distribution is: `_bound_means`.
+Its interval follows from its extreme values, whatever the distribution is: `bound_means`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SimultaneousIntervals:
     adjusted for all columns. `tested` marks the columns that can be tested: at least `MIN_DIFFERING` of
     their values differ from 0, the values vary, and there are `MIN_QUERIES` of them, or `MIN_SHARE` of the
     number that another column of the family has, and at most 5% of its resamples lack variance. The others
-    have the interval of `_bound_means`, or p 1 and an infinite interval; a column without any value has NaN
+    have the interval of `bound_means`, or p 1 and an infinite interval; a column without any value has NaN
     throughout.
     """
 
@@ -101,7 +101,7 @@ def compare_means(
         bounded = ~test.tested & (sample.differing[own] >= MIN_DIFFERING)
         if largest_values is not None and bounded.any():
             values, limit = differences[:, measure, bounded], largest_values[measure]
-            ends = _bound_means(values, limit, widths[:, bounded], families * columns)
+            ends = bound_means(values, limit, families * columns, widths[:, bounded])
             test.low[bounded], test.high[bounded], test.p[bounded] = ends
         tests.append(test)
     return tests
@@ -210,8 +210,8 @@ class _ResampledColumns:
         return mean, np.divide(variance, count - 1, out=variance, where=count > 1)
 
 
-def _bound_means(
-    differences: Floats, limit: float, widening: Floats, tests: int
+def bound_means(
+    differences: Floats, limit: float, tests: int, widening: Floats | float = 0.0
 ) -> tuple[Floats, Floats, Floats]:
     """Return the low and high ends and the p-values of the means of (queries, columns) differences.
 
@@ -225,7 +225,7 @@ def _bound_means(
 
     count = (~np.isnan(differences)).sum(0)
     ends, levels = [], []
-    for sign, wider in zip((1.0, -1.0), widening, strict=True):
+    for sign, wider in zip((1.0, -1.0), np.broadcast_to(widening, (2, differences.shape[1])), strict=True):
         ascending = np.sort(sign * differences, axis=0)
         bounds = []
         for rank, error_share in enumerate(_ERROR_SHARES):
