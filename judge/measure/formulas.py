@@ -19,7 +19,7 @@ from judge.records import Scale
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.signedinteger[Any]]
 Bools = npt.NDArray[np.bool_]
-#: Digits of a mean that order engines; means that are equal in theory differ by rounding.
+#: Digits of a mean that order engines and tell a tie; means that are equal in theory differ by rounding.
 _ORDERING_DIGITS = 9
 #: Ranks of an ideal list in memory at once.
 _BLOCK = 1_000_000
@@ -31,7 +31,7 @@ def rank_engines(means: Mapping[str, float | None]) -> list[str]:
 
 
 def make_mean_key(mean: float | None) -> float:
-    """Return the key that sorts the highest mean first and a missing one last."""
+    """Return the key that sorts the highest mean first and a missing one last; tied means have one key."""
     return inf if mean is None or isnan(mean) else -round(mean, _ORDERING_DIGITS)
 
 

@@ -7,13 +7,14 @@ the translator of a language.
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from math import floor, log10, sqrt
 from pathlib import Path
 from statistics import median, median_low
 
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
-from judge.measure.formulas import rank_engines
+from judge.measure.formulas import make_mean_key, rank_engines
 from judge.measure.measures import TIE, name_mean
 from judge.measure.resampling import Interval
 from judge.measure.sensitivity import OwnListReversal, SegmentResult
@@ -131,7 +132,7 @@ def _name_best(t: Translator, summary: Summary, comparisons: Sequence[PairCompar
         )
     return t(
         "No engine is best by {measure}{which}: {best} shares the highest mean, and {reasons}."
-        if second is not None and first - second <= TIE
+        if make_mean_key(first) == make_mean_key(second)
         else "No engine is best by {measure}{which}: {best} has the highest mean, but {reasons}.",
         reasons=t.join(reasons, "clauses"),
         **values,
@@ -212,13 +213,8 @@ def _describe_changes(
 def rank_means(t: Translator, means: Mapping[str, float | None], most: int = 1000) -> str:
     """Return the engines with a mean, best first, `A > B = C`; of many the first, and how many more."""
     present = {engine: mean for engine, mean in means.items() if mean is not None}
-    groups: list[list[str]] = []
-    for engine in rank_engines(present):
-        if groups and present[groups[-1][-1]] - present[engine] <= TIE:
-            groups[-1].append(engine)
-        else:
-            groups.append([engine])
-    signed = [(" = " if at else " > ") + engine for tied in groups for at, engine in enumerate(tied)]
+    groups = groupby(rank_engines(present), lambda engine: make_mean_key(present[engine]))
+    signed = [(" = " if at else " > ") + engine for _, tied in groups for at, engine in enumerate(tied)]
     more = t(" > {count:,} more", count=len(signed) - most) if len(signed) > most else ""
     return "".join(signed[:most]).removeprefix(" > ") + more
 

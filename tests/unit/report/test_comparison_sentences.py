@@ -190,6 +190,8 @@ def test_engines_stand_by_their_means_then_names_and_those_without_last() -> Non
         ({"a": 0.2, "b": 0.5, "c": None}, "b > a"),
         ({"b": 0.5, "a": 0.5 + 1e-16, "c": 0.4}, "a = b > c"),
         ({"a": 0.5, "b": 0.5 + 1e-15, "c": 0.4}, "a = b > c"),
+        ({"a": 0.5 + 1e-10, "b": 0.5}, "a = b"),
+        ({"a": 0.5, "b": 0.5 + 1e-10}, "a = b"),
         ({"a": 0.5, "b": 0.4, "c": 0.4, "d": 0.1}, "a > b = c > 1 more"),
         ({"b10": 0.5, "b9": 0.5 - 1e-15, "a": 0.4}, "b9 = b10 > a"),
         ({"a": None}, ""),
