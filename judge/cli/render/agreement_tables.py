@@ -37,7 +37,13 @@ def list_agreement_parts(agreement: LabelAgreement, run: Path, measure: str | No
     yield from _describe_agreement(agreement)
     yield from _describe_favoured(agreement)
     yield _make_confusion_table(agreement)
-    yield _make_statistics_table(agreement)
+    yield make_table(
+        [t("agreement"), "", t("95% interval")],
+        (
+            (name, format_plain_number(statistic.value), format_plain_range(t, statistic.ci95))
+            for name, statistic in _list_statistics(agreement).items()
+        ),
+    )
     yield from _list_reasons(agreement)
     if agreement.engines:
         yield _make_bias_table(agreement, agreement.orders[deciding].assessor if deciding else {})
@@ -164,10 +170,9 @@ def _make_confusion_table(agreement: LabelAgreement) -> Table:
     heading: str | Text = t("people's grade \\ the assessor's")
     if agreement.grades is None:
         heading = escape_line(f"{agreement.labels} \\ {agreement.assessor}")
-    table = make_table(heading, *_name_grades(len(rows[0])))
-    for grade, row in zip(_name_grades(len(rows)), rows, strict=True):
-        table.add_row(grade, *(f"{count:,}" for count in row))
-    return table
+    named = zip(_name_grades(len(rows)), rows, strict=True)
+    counts = ((grade, *(f"{count:,}" for count in row)) for grade, row in named)
+    return make_table([heading, *_name_grades(len(rows[0]))], counts)
 
 
 def _name_grades(count: int) -> list[str]:
@@ -197,13 +202,6 @@ def _list_statistics(agreement: LabelAgreement) -> dict[str, StatisticValue]:
     }
 
 
-def _make_statistics_table(agreement: LabelAgreement) -> Table:
-    table = make_table(t("agreement"), "", t("95% interval"))
-    for name, statistic in _list_statistics(agreement).items():
-        table.add_row(name, format_plain_number(statistic.value), format_plain_range(t, statistic.ci95))
-    return table
-
-
 def _list_reasons(agreement: LabelAgreement) -> Iterator[str]:
     """Yield why a number or its range is missing, each reason once."""
     missing: dict[str, list[str]] = {}
@@ -217,13 +215,14 @@ def _list_reasons(agreement: LabelAgreement) -> Iterator[str]:
 
 def _make_bias_table(agreement: LabelAgreement, means: Mapping[str, float]) -> Table:
     """Return one row an engine, that with the highest of the assessor's `means` first."""
-    table = make_table(t("assessor's - people's, by engine"), t("mean"), t("95% interval"), t("results"))
+    rows = []
     for name in rank_engines({engine: means.get(engine) for engine in agreement.engines}):
         engine = agreement.engines[name]
         bias, ends = engine.bias.value, engine.bias.ci95
         numbers = format_plain_number(bias, "+.3f"), format_plain_range(t, ends, "+.3f")
-        table.add_row(escape_line(name), *numbers, f"{engine.results:,}")
-    return table
+        rows.append((name, *numbers, f"{engine.results:,}"))
+    titles = t("assessor's - people's, by engine"), t("mean"), t("95% interval"), t("results")
+    return make_table(titles, rows)
 
 
 def _describe_references(references: Sequence[PublishedAgreement]) -> Iterator[str]:

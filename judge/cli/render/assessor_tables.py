@@ -214,10 +214,8 @@ def list_selftest_parts(selftest: SelfTest) -> Iterator[Part]:
         test=selftest,
         calls=count_new_calls(t, selftest.calls_made),
     )
-    table = make_table("", *prompts)
-    for label, shares in _list_rows(list(prompts.values())):
-        table.add_row(label, *(_format_share(share) for share in shares))
-    yield table
+    rows = _list_rows(list(prompts.values()))
+    yield make_table(["", *prompts], ((label, *map(_format_share, shares)) for label, shares in rows))
     yield from _describe_failures(prompts)
     yield from _describe_surprises(shipped)
     cost = add_costs([prompt.cost for prompt in prompts.values()])

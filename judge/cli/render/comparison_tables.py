@@ -8,7 +8,7 @@ from rich.text import Text
 
 from judge.analysis.summary import Summary
 from judge.cli.render.run_tables import list_mean_cells, list_return_cells, make_engine_table
-from judge.cli.render.tables import Part, escape_line, explain_brackets, make_table
+from judge.cli.render.tables import Part, explain_brackets, make_table
 from judge.cli.terminal import t
 from judge.measure.compare import PairComparison
 from judge.measure.formulas import rank_engines
@@ -69,8 +69,7 @@ def _list_tables(summary: Summary, measures: Sequence[str], max_pairs: int) -> I
     yield make_engine_table(t("what came back"), summary, list_return_cells(summary, COUNT_COLUMNS))
     means = list(list_mean_cells(summary, measures or [main]))
     yield make_engine_table(t("mean"), summary, means)
-    if legend := explain_brackets(cell for _, cells in means for cell in cells):
-        yield Text(legend, style="dim")
+    yield from explain_brackets(cell for _, cells in means for cell in cells)
     for measure in measures:
         yield from _list_comparisons(summary, measure, max_pairs)
     yield from _describe_segments(summary, measures[0] if measures else main)
@@ -165,34 +164,35 @@ def _list_comparisons(summary: Summary, measure: str, max_pairs: int) -> Iterato
 
 def _make_comparison_table(title: str, comparisons: Iterable[PairComparison]) -> Table:
     """Return one row a pair: which engine is ahead, by how much, on how many queries."""
-    table = make_table(title, "a - b", t("95% interval"), t("won/tied/lost"), t("p (adjusted)"))
-    for comparison in comparisons:
-        table.add_row(
-            escape_line(f"{comparison.a} {OUTCOME_SIGNS[comparison.outcome]} {comparison.b}"),
+    rows = (
+        (
+            f"{comparison.a} {OUTCOME_SIGNS[comparison.outcome]} {comparison.b}",
             format_plain_number(comparison.difference, "+.4f"),
             format_plain_range(t, comparison.interval, "+.4f"),
             f"{comparison.wins:,}/{comparison.ties:,}/{comparison.losses:,}",
             format_p_value(comparison.p_adjusted),
         )
-    return table
+        for comparison in comparisons
+    )
+    return make_table([title, "a - b", t("95% interval"), t("won/tied/lost"), t("p (adjusted)")], rows)
 
 
 def _make_plan_table(comparisons: Sequence[PairComparison]) -> Table:
     """Return one row a pair: how large the effect is, what more queries would show, what is unjudged."""
     unjudged = any(map(is_unsure, comparisons))
-    titles = (t("detectable"), t("twice"), t("needed"), *[t("worst case")] * unjudged)
-    table = make_table(t("to plan"), "d_z", *titles)
-    for comparison in comparisons:
-        bounds = comparison.bounds if is_unsure(comparison) else None
-        table.add_row(
-            escape_line(f"{comparison.a} - {comparison.b}"),
+    titles = (t("to plan"), "d_z", t("detectable"), t("twice"), t("needed"), *[t("worst case")] * unjudged)
+    rows = (
+        (
+            f"{comparison.a} - {comparison.b}",
             format_plain_number(comparison.d_z, "+.2f"),
             format_plain_number(comparison.detectable),
             format_plain_number(comparison.detectable_doubled),
             "-" if comparison.at_least_queries is None else round_count(comparison.at_least_queries),
-            *[format_plain_range(t, bounds, "+.4f")] * unjudged,
+            *[format_plain_range(t, comparison.bounds if is_unsure(comparison) else None, "+.4f")] * unjudged,
         )
-    return table
+        for comparison in comparisons
+    )
+    return make_table(titles, rows)
 
 
 def _describe_segments(summary: Summary, measure: str) -> Iterator[str]:
@@ -226,17 +226,12 @@ def _describe_segment(segment: SegmentResult, measure: str, summary: Summary) ->
 
 def _make_repeat_table(measure: MeasureStability, order: Iterable[str]) -> Table:
     """Return one row an engine, in `order`: its means over the repeats."""
-    table = make_table(
-        t("over the repeats"), t("mean"), "SD", t("lowest to highest"), "ICC", t("same within 0.01: p")
-    )
-    for name, engine in ((name, measure.engines[name]) for name in order):
+    titles = t("over the repeats"), t("mean"), "SD", t("lowest to highest"), "ICC", t("same within 0.01: p")
+    rows = []
+    for name in order:
+        engine = measure.engines[name]
         means = [mean for mean in engine.means if mean is not None]
-        table.add_row(
-            escape_line(name),
-            format_plain_number(engine.mean, ".4f"),
-            format_plain_number(engine.sd, ".4f"),
-            format_plain_range(t, (min(means), max(means)) if means else None, ".4f"),
-            format_plain_number(engine.icc),
-            format_p_value(engine.tost_p),
-        )
-    return table
+        numbers = format_plain_number(engine.mean, ".4f"), format_plain_number(engine.sd, ".4f")
+        ends = format_plain_range(t, (min(means), max(means)) if means else None, ".4f")
+        rows.append((name, *numbers, ends, format_plain_number(engine.icc), format_p_value(engine.tost_p)))
+    return make_table(titles, rows)

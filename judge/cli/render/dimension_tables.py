@@ -7,10 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
 from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
-from judge.cli.render.tables import Part, escape_line, explain_brackets, format_mean, make_table
+from judge.cli.render.tables import CountedMean, Part, explain_brackets, make_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.report.display_text import format_plain_number, format_plain_range, name_dimension
@@ -36,21 +34,20 @@ def list_dimension_parts(name: str, dimension: DimensionSummary, order: Sequence
     }
     if dimension.measures:
         main, *others = map(t.name_measure, dimension.measures)
-        table = make_table(title, main, t("95% interval"), t("queries"), *others)
-        cells = {
-            engine: [format_mean(other.mean, other.queries, first.queries) for other in rest]
+        means = {
+            engine: [CountedMean(other.mean, other.queries, first.queries) for other in rest]
             for engine, (first, *rest) in rows.items()
         }
-        for engine, (first, *_) in rows.items():
-            table.add_row(escape_line(engine), *_format_mean(first), *cells[engine])
-        yield table
-        if legend := explain_brackets(chain.from_iterable(cells.values())):
-            yield Text(legend, style="dim")
+        yield make_table(
+            [title, main, t("95% interval"), t("queries"), *others],
+            ((engine, *_format_mean(row[0]), *map(str, means[engine])) for engine, row in rows.items()),
+        )
+        yield from explain_brackets(chain.from_iterable(means.values()))
     for measure, pairs in dimension.group_pairs(order).items():
-        table = make_table(t("engines"), t.name_measure(measure), t("95% interval"), t("queries"))
-        for pair in pairs:
-            table.add_row(escape_line(f"{pair.a} / {pair.b}"), *_format_mean(pair.mean))
-        yield table
+        yield make_table(
+            [t("engines"), t.name_measure(measure), t("95% interval"), t("queries")],
+            ((f"{pair.a} / {pair.b}", *_format_mean(pair.mean)) for pair in pairs),
+        )
     yield from (t("{name}: {value}", name=title, value=t(remark)) for remark in dimension.remarks)
     for note in dimension.notes[:_NOTES]:
         yield t(
@@ -74,16 +71,18 @@ def list_alignment_parts(summary: AlignmentSummary, run: Path) -> Iterator[Part]
         " {summary.triplets:,} triplets; {summary.embeddings} has {summary.dimensions:,} dimensions",
         summary=summary,
     )
-    table = make_table(t("held-out queries"), t("before"), t("after"), t("difference"), t("95% interval"))
-    for name, measure in summary.measures.items():
-        table.add_row(
+    rows = (
+        (
             name_mean(name),
             format_plain_number(measure.before, ".4f"),
             format_plain_number(measure.after, ".4f"),
             format_plain_number(measure.difference, "+.4f"),
             format_plain_range(t, measure.ci95, "+.4f"),
         )
-    yield table
+        for name, measure in summary.measures.items()
+    )
+    titles = t("held-out queries"), t("before"), t("after"), t("difference"), t("95% interval")
+    yield make_table(titles, rows)
     if any(measure.ci95 is None for measure in summary.measures.values()):
         yield t("There is no interval where too few queries differ.")
     name, measure = next(iter(summary.measures.items()))

@@ -1,18 +1,17 @@
 """What `judge agree` prints of the engines: their order and their means by the grades of people."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group
-from rich.table import Table
 
 from judge.analysis.label_agreement import LabelAgreement, MissingCalibration
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
-from judge.cli.render.tables import Part, escape_line, make_table
+from judge.cli.render.tables import Part, make_table
 from judge.cli.terminal import t
 from judge.measure.engine_agreement import EngineOrders
 from judge.measure.formulas import rank_engines
 from judge.measure.measures import name_mean
-from judge.measure.ppi import CorrectedDifference, MeasureCalibration
+from judge.measure.ppi import CorrectedDifference
 from judge.measure.resampling import MIN_DIFFERING
 from judge.messages import Message
 from judge.report.assessor_sentences import explain_missing
@@ -38,28 +37,33 @@ def list_decision_parts(decision: PlannedComparison) -> Iterator[Part]:
         queries=decision.queries,
         labels=decision.labels,
     )
-    table = _make_table(name, t("labels"))
-    for row in decision.comparisons:
-        table.add_row(
-            escape_line(f"{row.a} - {row.b}"),
-            f"{row.assessor:+.3f}",
-            format_plain_number(row.difference, "+.3f"),
-            format_plain_range(t, row.ci95, "+.3f"),
-            format_p_value(row.p_adjusted),
-            f"{row.labelled:,}",
-            t(OUTCOMES[row.outcome].en),
-        )
-    yield Group(table)
+    rows = [_list_cells(row, row.difference, f"{row.labelled:,}") for row in decision.comparisons]
+    yield _make_table(rows, name, t("labels"))
     yield from _describe_outcomes(decision.comparisons)
     yield from map(t, decision.warnings)
 
 
-def _make_table(name: str, *others: str) -> Table:
+def _make_table(rows: Iterable[Sequence[str]], name: str, *others: str) -> Group:
     """Return a table of differences of engines, which fits 80 columns by headings of two lines."""
     p_value, order = (heading.replace(" ", "\n") for heading in (t("p (adjusted)"), t("assessor's order")))
-    table = make_table(name, t("assessor"), t("corrected"), t("95% interval"), p_value, *others)
-    table.add_column(order, no_wrap=True)
-    return table
+    titles = name, t("assessor"), t("corrected"), t("95% interval"), p_value, *others, order
+    table = make_table(titles, rows)
+    table.columns[-1].justify = "left"
+    return Group(table)
+
+
+def _list_cells(
+    row: CorrectedDifference | PlannedDifference, corrected: float | None, *others: str
+) -> tuple[str, ...]:
+    return (
+        f"{row.a} - {row.b}",
+        f"{row.assessor:+.3f}",
+        format_plain_number(corrected, "+.3f"),
+        format_plain_range(t, row.ci95, "+.3f"),
+        format_p_value(row.p_adjusted),
+        *others,
+        t(OUTCOMES[row.outcome].en),
+    )
 
 
 def describe_orders(agreement: LabelAgreement, measure: str) -> Iterator[str]:
@@ -116,26 +120,34 @@ def list_correction(agreement: LabelAgreement, measure: str, run: str) -> Iterat
     if isinstance(calibration, MissingCalibration):
         yield t("No correction of {name}: {why}.", name=name, why=_name_run(calibration.why, run))
         return
-    engine = next(iter(calibration.engines.values()))
-    labelled = engine.labelled + engine.undefined
+    first = next(iter(calibration.engines.values()))
+    labelled = first.labelled + first.undefined
     left_out = ""
     if count := agreement.queries_without_text:
         left_out = t(" that have something to label ({count:,} have nothing)", count=count)
     yield t(
         "{name} by people's grades on all {queries:,} queries{left_out}, estimated from the {labelled:,}"
         " queries that they labelled and the assessor's grades on the others:"
-        if engine.rest
+        if first.rest
         else "{name} by people's grades on all {queries:,} queries{left_out}, which they labelled:",
         name=name,
-        queries=labelled + engine.rest,
+        queries=labelled + first.rest,
         left_out=left_out,
         labelled=labelled,
     )
-    engines, comparisons = _sort_best_first(calibration)
-    yield Group(_make_correction_table(calibration, engines, comparisons[:_MOST_PAIRS], name))
+    engines = rank_engines({engine: row.assessor for engine, row in calibration.engines.items()})
+    comparisons = sorted(
+        calibration.comparisons, key=lambda pair: sorted(map(engines.index, (pair.a, pair.b)))
+    )
+    rows = [
+        (engine, f"{row.assessor:.3f}", f"{row.corrected:.3f}", format_plain_range(t, row.ci95))
+        for engine, row in ((engine, calibration.engines[engine]) for engine in engines)
+    ]
+    pairs = [_list_cells(pair, pair.corrected) for pair in comparisons[:_MOST_PAIRS]]
+    yield _make_table([*rows, *pairs], name)
     if (more := len(comparisons) - _MOST_PAIRS) > 0:
         yield t("… and {count:,} more pairs of engines: agreement.json has all", count=more)
-    if engine.rest:
+    if first.rest:
         yield t(
             "This holds if the labelled queries were drawn at random (judge agree {run} --plan N).", run=run
         )
@@ -160,37 +172,6 @@ def list_correction(agreement: LabelAgreement, measure: str, run: str) -> Iterat
 def _name_run(text: str, run: str) -> str:
     """Return a text of an agreement, with the folder of the run in its commands."""
     return t(text.replace_value("run", run) if isinstance(text, Message) else text)
-
-
-def _sort_best_first(calibration: MeasureCalibration) -> tuple[list[str], list[CorrectedDifference]]:
-    """Return the engines and their pairs: the best engine by the assessor first."""
-    means = {engine: row.assessor for engine, row in calibration.engines.items()}
-    engines = rank_engines(means)
-    place = {engine: number for number, engine in enumerate(engines)}
-    return engines, sorted(calibration.comparisons, key=lambda pair: sorted((place[pair.a], place[pair.b])))
-
-
-def _make_correction_table(
-    calibration: MeasureCalibration,
-    engines: Sequence[str],
-    comparisons: Sequence[CorrectedDifference],
-    name: str,
-) -> Table:
-    table = _make_table(name)
-    for engine in engines:
-        row = calibration.engines[engine]
-        means = f"{row.assessor:.3f}", f"{row.corrected:.3f}", format_plain_range(t, row.ci95)
-        table.add_row(escape_line(engine), *means)
-    for comparison in comparisons:
-        table.add_row(
-            escape_line(f"{comparison.a} - {comparison.b}"),
-            f"{comparison.assessor:+.3f}",
-            f"{comparison.corrected:+.3f}",
-            format_plain_range(t, comparison.ci95, "+.3f"),
-            format_p_value(comparison.p_adjusted),
-            t(OUTCOMES[comparison.outcome].en),
-        )
-    return table
 
 
 def _describe_outcomes(comparisons: Sequence[CorrectedDifference | PlannedDifference]) -> Iterator[str]:

@@ -1,14 +1,14 @@
 """What a run prints: how much was judged, the engines with their means, and the answer in sentences."""
 
 import shlex
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
 from judge.cli.render.dimension_tables import list_dimension_parts
-from judge.cli.render.tables import Part, escape_line, explain_brackets, format_mean, make_table
+from judge.cli.render.tables import CountedMean, Part, explain_brackets, make_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.pricing.costs import RunCost
@@ -45,13 +45,17 @@ _COUNTS = ("judged", "empty", "errors", "absent", "duplicates")
 _EXPLAINED = ("ms p95", "tokens")
 
 
-def list_return_cells(summary: Summary, counts: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+#: The title and the cells of a column, best engine first.
+EngineColumn = tuple[str, Sequence[str | CountedMean]]
+
+
+def list_return_cells(summary: Summary, counts: Iterable[str]) -> Iterator[EngineColumn]:
     """Yield the title and the cells, best engine first, of each column of what came back."""
     for title, values, form in list_return_columns(summary, counts):
         yield t(title.en), [format_plain_number(value, form) for value in values]
 
 
-def list_mean_cells(summary: Summary, detailed: Container[str]) -> Iterator[tuple[str, list[str]]]:
+def list_mean_cells(summary: Summary, detailed: Container[str]) -> Iterator[EngineColumn]:
     """Yield the title and the cells, best engine first, of each measure.
 
     A `detailed` one is followed by its intervals and over how many queries its means are. Means of another
@@ -62,22 +66,23 @@ def list_mean_cells(summary: Summary, detailed: Container[str]) -> Iterator[tupl
     for measure in summary.measures:
         means = [row[measure] for row in rows]
         if measure not in detailed:
-            queries = (row[first].n for row in rows)
-            cells = [format_mean(mean.mean, mean.n, n) for mean, n in zip(means, queries, strict=True)]
-            yield name_mean(measure), cells
+            yield (
+                name_mean(measure),
+                [CountedMean(row[measure].mean, row[measure].n, row[first].n) for row in rows],
+            )
         else:
             yield name_mean(measure), [format_plain_number(mean.mean, ".4f") for mean in means]
             yield t("95% interval"), [format_plain_range(t, mean.ci95, ".4f") for mean in means]
             yield t("queries"), [format_plain_number(mean.n, ",") for mean in means]
 
 
-def make_engine_table(title: str, summary: Summary, columns: Iterable[tuple[str, list[str]]]) -> Table:
-    """Return one row an engine, best first, of the `columns`, each with its title and its cells."""
+def make_engine_table(title: str, summary: Summary, columns: Iterable[EngineColumn]) -> Table:
+    """Return one row an engine, best first, of the `columns`."""
     titles, cells = zip(*columns, strict=True)
-    table = make_table(title, *titles)
-    for name, *row in zip(summary.sort_engines(summary.main_measure), *cells, strict=True):
-        table.add_row(escape_line(name), *row)
-    return table
+    rows = zip(
+        summary.sort_engines(summary.main_measure), *(map(str, column) for column in cells), strict=True
+    )
+    return make_table([title, *titles], rows)
 
 
 def list_run_parts(result: RunResult, *, saved: bool = True) -> Iterator[Part]:
@@ -165,8 +170,7 @@ def _list_engine_tables(summary: Summary) -> Iterator[Part]:
         yield whole, of_means, make_engine_table(t("what came back"), summary, came_back)
     else:
         yield of_means
-    if legend := explain_brackets(cell for _, cells in means for cell in cells):
-        yield Text(legend, style="dim")
+    yield from explain_brackets(cell for _, cells in means for cell in cells)
     titles = {title for title, _ in came_back}
     yield from (Text(t(COLUMN_NOTES[title].en), style="dim") for title in _EXPLAINED if t(title) in titles)
 

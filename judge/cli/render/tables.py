@@ -4,6 +4,7 @@ A module of `judge.cli.render` makes the parts from the results of a command; `p
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from rich.console import Console, Group
@@ -21,12 +22,15 @@ Part: TypeAlias = str | Text | Table | tuple[Table, ...] | Group
 _NAME_WIDTH = 20
 
 
-def make_table(first: str | Text, *others: str) -> Table:
-    """Return a table without lines: a column of names, then columns of numbers."""
+def make_table(titles: Sequence[str | Text], rows: Iterable[Sequence[str | Text]]) -> Table:
+    """Return a table without lines: a column of names, each on one line, then columns of numbers."""
+    first, *others = titles
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(first, overflow="fold")
-    for name in others:
-        table.add_column(name, justify="right", no_wrap=True)
+    for title in others:
+        table.add_column(title, justify="right", no_wrap=True)
+    for name, *cells in rows:
+        table.add_row(escape_line(name) if isinstance(name, str) else name, *cells)
     return table
 
 
@@ -61,24 +65,33 @@ def _split_columns(table: Table, console: Console) -> Iterator[Table]:
 
 def _take_columns(columns: Sequence[Column]) -> Table:
     """Return a table of columns of another one."""
-    first, *others = (str(column.header) for column in columns)
-    table = make_table(first, *others)
-    for row in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*row)
-    return table
+    rows = zip(*(column.cells for column in columns), strict=True)
+    return make_table([str(column.header) for column in columns], rows)
 
 
-def format_mean(mean: float | None, queries: int, in_column: int) -> str:
-    """Return a mean, with its number of queries in brackets where the column of queries has another one."""
-    number = format_plain_number(mean, ".4f")
-    return number if mean is None or queries == in_column else f"{number} ({queries:,})"
+@dataclass(frozen=True, slots=True)
+class CountedMean:
+    """A mean over `queries` queries in a row whose column of queries has the number `in_column`."""
+
+    mean: float | None
+    queries: int
+    in_column: int
+
+    @property
+    def has_brackets(self) -> bool:
+        """Whether the number of queries follows in brackets."""
+        return self.mean is not None and self.queries != self.in_column
+
+    def __str__(self) -> str:
+        number = format_plain_number(self.mean, ".4f")
+        return f"{number} ({self.queries:,})" if self.has_brackets else number
 
 
-def explain_brackets(means: Iterable[str]) -> str:
-    """Return what the brackets of `format_mean` mean; empty where no cell has them."""
-    if not any(mean.endswith(")") for mean in means):
-        return ""
-    return t("in brackets: the number of queries of a mean, where it is not that in the column queries")
+def explain_brackets(cells: Iterable[str | CountedMean]) -> Iterator[Text]:
+    """Yield what the brackets of means are, if one of the cells has them."""
+    if any(isinstance(cell, CountedMean) and cell.has_brackets for cell in cells):
+        legend = t("in brackets: the number of queries of a mean, where it is not that in the column queries")
+        yield Text(legend, style="dim")
 
 
 def escape_line(text: str) -> Text:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from rich.table import Table
 from rich.text import Text
 
-from judge.cli.render.tables import Part, escape_line, make_table
+from judge.cli.render.tables import Part, make_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.nightly.night_texts import describe_nonsignificant_drops, format_plain, write_headline
@@ -70,15 +70,11 @@ def _make_tables(trend: Trend) -> tuple[Table, Table, Table]:
     """Return one table, and its lines and its numbers as two tables for a narrow terminal."""
     line_titles = t("engine"), t("night by night")
     number_titles = t("first"), t("last"), t("min"), t("max"), t("queries"), t("to baseline")
-    whole = make_table(*line_titles, *number_titles)
-    lines, numbers = make_table(*line_titles), make_table(t("engine"), *number_titles)
+    rows = [(name, Text(line), cells) for name, line, cells in _list_rows(trend)]
+    whole = make_table([*line_titles, *number_titles], [(name, line, *cells) for name, line, cells in rows])
+    lines = make_table(line_titles, [(name, line) for name, line, _ in rows])
+    numbers = make_table([t("engine"), *number_titles], [(name, *cells) for name, _, cells in rows if cells])
     whole.columns[1].justify = lines.columns[1].justify = "left"
-    for name, line, cells in _list_rows(trend):
-        label = escape_line(name)
-        whole.add_row(label, Text(line), *cells)
-        lines.add_row(label, Text(line))
-        if cells:
-            numbers.add_row(label, *cells)
     return whole, lines, numbers
 
 
