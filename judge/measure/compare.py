@@ -166,7 +166,7 @@ def _compare_measures(
     sides = np.where(swapped, [[two], [one]], [[one], [two]])  # (2, measures, pairs)
     named = zip(sides[0], sides[1], indexes, strict=True)
     bounds = [scores.bound_differences(first, second, index) for first, second, index in named]
-    bounded = [bound_mean_differences(differences[:, row].T, ends) for row, ends in enumerate(bounds)]
+    bounded = [compute_bounded_mean(differences[:, row].T, *ends) for row, ends in enumerate(bounds)]
     ranges = np.stack(bounded, axis=1)  # (3, measures, pairs)
     mean, least, most = ranges
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - least, most - mean]))
@@ -246,26 +246,6 @@ def _compare_pairs(
             at_least_queries=needed if outcome == "not separated" and needed and needed > n else None,
         )
         yield replace(comparison, conclusion=describe_outcome(ENGLISH, comparison))
-
-
-def bound_mean_differences(differences: Floats, bounds: tuple[Floats, Floats]) -> Floats:
-    """Return (3, pairs): the means of (pairs, queries) differences and their lowest and highest values.
-
-    Queries count that have or may get a value.
-    """
-    low, high = bounds
-    if np.array_equal(low, high) and np.array_equal(low, differences):
-        return np.broadcast_to(compute_nan_mean(differences, axis=1), (3, len(low)))
-    bounded = ~np.isnan(low)
-    whole = bounded.all(1)
-    ends = np.empty((3, len(low)))
-    ends[:, whole] = compute_bounded_mean(differences[whole], low[whole], high[whole])
-    for pair in np.flatnonzero(~whole):
-        queries = bounded[pair]
-        ends[:, pair] = compute_bounded_mean(
-            differences[pair, queries], low[pair, queries], high[pair, queries]
-        )
-    return ends
 
 
 def _decide_outcome(low: float, high: float, least: float, most: float) -> Outcome:

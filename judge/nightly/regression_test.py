@@ -16,7 +16,6 @@ from judge.analysis.combine_runs import CombinedRuns, combine_runs
 from judge.analysis.judged_run import JudgedRun, score_run
 from judge.characters import make_natural_key
 from judge.config.nightly import NightlyConfig
-from judge.measure.compare import bound_mean_differences
 from judge.measure.formulas import Floats, convert_non_finite
 from judge.measure.measures import TIE, Measure
 from judge.measure.resampling import (
@@ -27,7 +26,7 @@ from judge.measure.resampling import (
     count_fewest_queries,
     holm,
 )
-from judge.measure.score import Scores
+from judge.measure.score import Scores, compute_bounded_mean
 from judge.messages import Message, NameList
 from judge.nightly.query_drift import find_shared_query_ids
 from judge.nightly.record import OutcomeName, RegressionOutcome
@@ -213,8 +212,11 @@ def measure_changes(scores: Scores, sides: Mapping[str, tuple[str, str]], alpha:
     value = scores.average_repeats()
     before, now = np.array([[scores.engines.index(name) for name in names] for names in sides.values()]).T
     ranges = [
-        bound_mean_differences(
-            value[now, :, column] - value[before, :, column], scores.bound_differences(now, before, column)
+        np.stack(
+            compute_bounded_mean(
+                value[now, :, column] - value[before, :, column],
+                *scores.bound_differences(now, before, column),
+            )
         )
         for column in range(len(scores.measures))
     ]
