@@ -236,18 +236,9 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[Bilingual]:
         "How people and the assessor graded {pairs}, as counts and as shares of each grade of people.",
         pairs=build_text(display_text.count_pairs, agreement.pairs),
     )
-    same, verdict = agreement.same_grade.value, agreement.same_verdict.value
-    kappa, bias = agreement.kappa_relevant.value, agreement.bias.value
+    same, bias = agreement.same_grade.value, agreement.bias.value
     if same is not None:
         yield make_text("{same:.0%} have the same grade.", same=same)
-    if verdict is not None and kappa is None:
-        yield make_text("{share:.0%} have the same verdict, relevant or not.", share=verdict)
-    elif verdict is not None:
-        yield make_text(
-            "{share:.0%} have the same verdict, relevant or not (kappa {kappa:.3f}).",
-            share=verdict,
-            kappa=kappa,
-        )
     if bias and bias > 0:
         yield make_text("On average the assessor grades {bias:.2f} higher than people.", bias=bias)
     elif bias:

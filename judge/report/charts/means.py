@@ -9,7 +9,6 @@ from markupsafe import Markup
 from judge.analysis.dimension_summary import PRICE
 from judge.analysis.summary import Summary
 from judge.measure.measures import name_mean, parse_measure
-from judge.measure.stability import RepeatStability
 from judge.messages import Bilingual, Translator, build_text, join_sentences, make_text
 from judge.report import display_text
 from judge.report.charts import plot, svg
@@ -177,33 +176,20 @@ def draw_repeats(summary: Summary) -> Chart | None:
         for name, row in means.items()
     )
     repeats = (make_text("repeat {at}", at=at) for at in range(1, stability.repeats + 1))
+    largest = stability.measures[measure].largest_difference
     return svg.make_chart(
         "repeats",
         make_text("Stability over repeats"),
-        join_sentences(_describe_repeats(stability, measure)),
+        make_text(
+            "Mean {measure} of each engine in each of {repeats} repeats, the first on top{moved}.",
+            measure=name_mean(measure),
+            repeats=stability.repeats,
+            moved="" if largest is None else make_text(": it moves by up to {largest:.4f}", largest=largest),
+        ),
         _draw_repeats_picture(means, name_mean(measure)),
         (svg.ENGINE, *repeats, make_text("range")),
         rows,
     )
-
-
-def _describe_repeats(stability: RepeatStability, measure: str) -> Iterator[Bilingual]:
-    repeated, flips = stability.measures[measure], stability.flip_rate.value
-    largest, tau = repeated.largest_difference, repeated.smallest_tau
-    yield make_text(
-        "Mean {measure} of each engine in each of {repeats} repeats, the first on top{moved}.",
-        measure=name_mean(measure),
-        repeats=stability.repeats,
-        moved="" if largest is None else make_text(": it moves by up to {largest:.4f}", largest=largest),
-    )
-    if flips is not None:
-        yield make_text("Judged again, {flips:.1%} of the verdicts (relevant or not) change.", flips=flips)
-    if tau is not None:
-        yield make_text(
-            "The engines' order is the same in every repeat."
-            if tau >= 1 - 1e-9
-            else "The engines' order changes between repeats."
-        )
 
 
 def _draw_repeats_picture(means: Mapping[str, Sequence[float | None]], measure: str) -> Picture:
