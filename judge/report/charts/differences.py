@@ -143,7 +143,7 @@ def _draw_pair(comparison: PairComparison, area: PlotArea, y: float) -> Iterator
     if cell := _make_range(comparison):
         size = f"{format_number(cell.value, '+.4f')} ({format_range(comparison.interval, '+.4f')})"
         title = f"{fit_on_line(comparison.a)} − {fit_on_line(comparison.b)}: {size}"
-        mark = plot.draw_whisker(area.scale, y, cell, "dot" if ahead else "dot hollow")
+        mark = plot.draw_whisker(area.axis, y, cell, "dot" if ahead else "dot hollow")
         yield area.place([svg.add_tooltip(title, mark)])
     outcome = _OUTCOMES[comparison.outcome] if comparison.n or ahead else make_text("nothing shared")
     yield svg.draw_text(outcome, "outcome ahead" if ahead else "outcome", _OUTCOMES_START, y + 4)
@@ -254,9 +254,9 @@ def make_bars(differences: QueryDifferences) -> list[DifferenceBar]:
 
 
 def _draw_bars_picture(differences: QueryDifferences, bars: Sequence[DifferenceBar]) -> Picture:
-    scale = plot.make_axis([0.0, *(bar.value for bar in bars)], 4)
+    axis = plot.make_axis([0.0, *(bar.value for bar in bars)], 4)
     bottom = _BARS_TOP + _BARS_HEIGHT
-    area = PlotArea(scale, _NUMBERS, 1 - _NUMBERS, _BARS_TOP, bottom)
+    area = PlotArea(axis, _NUMBERS, 1 - _NUMBERS, _BARS_TOP, bottom)
     zero = area.find_height(0.0)
     ahead, _, behind = differences.count()
     first, second = (

@@ -47,20 +47,20 @@ class _Means:
         cells = (self.cells[engine, measure] for engine in self.engines)
         numbers = [number for cell in cells if cell for number in cell.numbers]
         numbers += [self.ideal[measure]] if measure in self.ideal else []
-        scale = plot.make_axis(numbers, 5 if measure == self.measures[0] else 3)
-        return PlotArea(scale, *across, top, top + row * len(self.engines))
+        axis = plot.make_axis(numbers, 5 if measure == self.measures[0] else 3)
+        return PlotArea(axis, *across, top, top + row * len(self.engines))
 
     def draw_marks(self, area: PlotArea, measure: str) -> Iterator[Markup]:
         """Yield the mean of each engine by the measure, in its row of the area."""
         if (ideal := self.ideal.get(measure)) is not None:
-            at = area.scale.locate(ideal)
+            at = area.axis.locate(ideal)
             line = svg.draw_line(at, at, area.top, area.bottom, "ideal")
             yield svg.add_tooltip(f"control:ideal: {name_mean(measure)} {format_number(ideal)}", line)
         radius = (area.bottom - area.top) / len(self.engines) / 6
         for engine, y in zip(self.engines, area.list_rows(len(self.engines)), strict=True):
             if cell := self.cells[engine, measure]:
                 mean = f"{name_mean(measure)} {_format_mean(cell)} ({format_range(cell.interval)})"
-                mark = plot.draw_whisker(area.scale, y, cell, "dot", radius)
+                mark = plot.draw_whisker(area.axis, y, cell, "dot", radius)
                 yield svg.add_tooltip(f"{fit_on_line(engine)}: {mean}", mark)
 
 
@@ -195,14 +195,14 @@ def draw_repeats(summary: Summary) -> Chart | None:
 def _draw_repeats_picture(means: Mapping[str, Sequence[float | None]], measure: str) -> Picture:
     engines = [*means][:MAX_ENGINES]
     rows = [[mean for mean in means[engine] if mean is not None] for engine in engines]
-    scale = plot.make_axis(chain.from_iterable(rows))
+    axis = plot.make_axis(chain.from_iterable(rows))
     marks = plot.place_marks(engines, _REPEAT_MARKS_END)
-    area = PlotArea(scale, *marks, _REPEAT_TOP, _REPEAT_TOP + (_STRIP + _SPACE) * len(engines))
+    area = PlotArea(axis, *marks, _REPEAT_TOP, _REPEAT_TOP + (_STRIP + _SPACE) * len(engines))
     bottom = area.bottom + AXIS_HEIGHT
     note = svg.note_omitted_engines(len(means), bottom + 16)
     numbers = [format_number(max(row) - min(row) if row else None) for row in rows]
     strips = (
-        _draw_strip(scale, engine, means[engine], y)
+        _draw_strip(axis, engine, means[engine], y)
         for engine, y in zip(engines, area.list_rows(len(engines)), strict=True)
     )
     parts = [
@@ -214,11 +214,11 @@ def _draw_repeats_picture(means: Mapping[str, Sequence[float | None]], measure: 
     return Picture(bottom + (24 if note else 0), parts)
 
 
-def _draw_strip(scale: Axis, engine: str, means: Sequence[float | None], middle: float) -> Markup:
+def _draw_strip(axis: Axis, engine: str, means: Sequence[float | None], middle: float) -> Markup:
     """Return the repeats of an engine from top to bottom, joined in their order."""
     spacing = _STRIP / max(1, len(means) - 1)
     first = middle - spacing * (len(means) - 1) / 2
-    points = [(scale.locate(mean), first + spacing * at) for at, mean in enumerate(means) if mean is not None]
+    points = [(axis.locate(mean), first + spacing * at) for at, mean in enumerate(means) if mean is not None]
     lines = (svg.draw_line(x1, x2, y1, y2, "whisker") for (x1, y1), (x2, y2) in pairwise(points))
     title = f"{fit_on_line(engine)}: {', '.join(format_number(mean, '.4f') for mean in means)}"
     return svg.add_tooltip(title, *lines, *(svg.draw_dot(x, y, "dot", 3) for x, y in points))

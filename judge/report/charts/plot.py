@@ -117,17 +117,17 @@ def make_range(
     return ValueRange(value, (interval[0], interval[1]) if interval else None, unsure)
 
 
-def draw_whisker(scale: Axis, y: float, cell: ValueRange, kind: str, radius: float = 4) -> Markup:
+def draw_whisker(axis: Axis, y: float, cell: ValueRange, kind: str, radius: float = 4) -> Markup:
     """Return a dot of class `kind` with its interval as a line and its bounds as a bar around height `y`."""
     parts = []
     if cell.bounds:
-        first, last = map(scale.locate, cell.bounds)
+        first, last = map(axis.locate, cell.bounds)
         parts.append(svg.draw_box(first, last - first, y - radius - 2, 2 * radius + 4, "bounds"))
     if cell.interval:
-        first, last = map(scale.locate, cell.interval)
+        first, last = map(axis.locate, cell.interval)
         parts.append(svg.draw_line(first, last, y, y, "whisker"))
         parts += [svg.draw_line(end, end, y - radius, y + radius, "whisker") for end in (first, last)]
-    parts.append(svg.draw_dot(scale.locate(cell.value), y, kind, radius))
+    parts.append(svg.draw_dot(axis.locate(cell.value), y, kind, radius))
     return svg.join_markup(parts)
 
 
@@ -135,10 +135,10 @@ def draw_whisker(scale: Axis, y: float, cell: ValueRange, kind: str, radius: flo
 class PlotArea:
     """The area for marks: `x` and `width` are fractions of the column, `top` and `bottom` pixels.
 
-    Its scale goes along the width of rows of marks, or upwards for marks at heights.
+    Its axis goes along the width of rows of marks, or upwards for marks at heights.
     """
 
-    scale: Axis
+    axis: Axis
     x: float
     width: float
     top: float
@@ -153,29 +153,29 @@ class PlotArea:
 
         Where the page is narrow, every other number is left out; the one of a tick at 0 stays.
         """
-        ticks = self.scale.ticks
+        ticks = self.axis.ticks
         parity = ticks.index(0.0) % 2 if 0.0 in ticks else 0
         numbers = zip((ticks[0], ticks[-1]), ("start", "end"), strict=True)
         parts = []
         for tick in ticks:
-            at, kind = self.scale.locate(tick), "zero" if signed and tick == 0 else "grid"
+            at, kind = self.axis.locate(tick), "zero" if signed and tick == 0 else "grid"
             parts.append(svg.draw_line(at, at, self.top, self.bottom, kind))
         for at, (tick, anchor) in enumerate(numbers if ends else ((tick, "middle") for tick in ticks)):
-            number = self.scale.format_tick(tick, signed=signed, short=ends)
+            number = self.axis.format_tick(tick, signed=signed, short=ends)
             kind = "tick" if ends or at % 2 == parity else "tick ample"
-            parts.append(svg.draw_text(number, kind, self.scale.locate(tick), self.bottom + 15, anchor))
+            parts.append(svg.draw_text(number, kind, self.axis.locate(tick), self.bottom + 15, anchor))
         return self.place(parts)
 
     def find_height(self, value: float) -> float:
-        """Return the height of a value on a scale that goes upwards."""
-        return self.bottom - (self.bottom - self.top) * self.scale.locate(value)
+        """Return the height of a value on an axis that goes upwards."""
+        return self.bottom - (self.bottom - self.top) * self.axis.locate(value)
 
     def draw_levels(self, *, signed: bool = False) -> Markup:
         """Return grid lines from left to right, except at 0 if `signed`, and the numbers left of them."""
-        heights = [(tick, self.find_height(tick)) for tick in self.scale.ticks]
+        heights = [(tick, self.find_height(tick)) for tick in self.axis.ticks]
         lines = (svg.draw_line(0, 1, y, y, "grid") for tick, y in heights if tick or not signed)
         numbers = (
-            svg.draw_text(self.scale.format_tick(tick, signed=signed), "tick", self.x - 0.015, y + 4, "end")
+            svg.draw_text(self.axis.format_tick(tick, signed=signed), "tick", self.x - 0.015, y + 4, "end")
             for tick, y in heights
         )
         return svg.join_markup([self.place(lines), *numbers])
