@@ -28,7 +28,7 @@ from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError, Interrupted
 from judge.finished_run import load_current_summary, rescore, write_record
 from judge.measure.measures import resolve_measures
-from judge.messages import OptionName, SeparatedNames
+from judge.messages import Message, OptionName, SeparatedNames
 from judge.models.providers import split_address
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.labelling_plan import read_design
@@ -366,7 +366,12 @@ def _list_names(option: str, value: object) -> list[str]:
 
 def _to_path(option: str, value: object) -> Path:
     if not isinstance(value, str | PathLike):
-        raise InputError("{option} is of type {type}, not a path", option=option, type=type(value).__name__)
+        raise InputError(
+            "{option} is of type {type}, not a path{advice}",
+            option=option,
+            type=type(value).__name__,
+            advice=Message("; pass its folder, result.folder") if isinstance(value, RunResult) else "",
+        )
     return Path(value)
 
 

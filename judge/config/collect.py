@@ -28,6 +28,7 @@ from judge.config.option_types import (
     TextList,
     TextValue,
 )
+from judge.config.run_checks import check_no_run_options
 from judge.config.toml_file import read_section, rename_options
 from judge.errors import InputError, suggest_name
 from judge.messages import Message, OptionName
@@ -101,6 +102,7 @@ class CollectConfig(Options):
         table = read_section(toml, "collect") if toml else {}
         with source.add_error_context():
             options: dict[str, Any] = {}
+            check_no_run_options(table.keys() - keys.keys())
             for key, value in rename_options(table).items():
                 if key not in keys:
                     raise InputError(

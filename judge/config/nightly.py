@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from judge.config.option_checks import STRICT, Options, option, validate_table
+from judge.config.option_checks import STRICT, Options, list_keys, option, validate_table
 from judge.config.option_record import NIGHTS, NIGHTS_FOLDER
 from judge.config.option_types import NonNegativeNumber, NumberValue, ShareValue, TextValue, VariableName
+from judge.config.run_checks import check_no_run_options
 from judge.config.toml_file import ConfigSource
 from judge.messages import Message
 
@@ -144,4 +145,5 @@ class NightlyConfig(Options):
         """Return the options of the table of `toml`; raise InputError that names both if one is invalid."""
         source = ConfigSource(toml, "nightly")
         with source.add_error_context():
+            check_no_run_options(table.keys() - list_keys(cls).keys())
             return cls(**{"source": source, **table})

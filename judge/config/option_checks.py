@@ -1,6 +1,7 @@
 """What all option tables share: strict validation, and one wording for what is wrong."""
 
 import dataclasses
+import re
 from collections.abc import Callable, Container, Mapping
 from datetime import date, time
 from pathlib import Path
@@ -32,6 +33,8 @@ _EXPECTED = {
 _SHOWN_BY_EXAMPLE = frozenset({"string", "int", "tuple"})
 #: Errors of a key that is no option; the last one is that of `source`.
 _UNKNOWN = frozenset({"unexpected_keyword_argument", "extra_forbidden", "dataclass_exact_type"})
+#: Values that need no quotation marks.
+_UNQUOTED = re.compile(r"-?\d[\d_]*(\.\d+)?|true|false")
 _Table = TypeVar("_Table", bound=BaseModel)
 
 
@@ -164,6 +167,8 @@ def _describe_invalid(
         )
     else:
         value = values[name]
+    if isinstance(value, str) and _UNQUOTED.fullmatch(value) and detail["type"].endswith("_type"):
+        requirement = Message("{requirement}, without quotation marks", requirement=requirement)
     return Message(
         "{key} is {value:.80}; {requirement}", key=option, value=_format_toml(value), requirement=requirement
     )

@@ -191,6 +191,17 @@ def _check_deepeval(config: Config) -> None:
         raise InputError("DeepEval asks one request at a time; omit --batch or --assessor deepeval")
 
 
+def check_no_run_options(unknown: Set[str]) -> None:
+    """Raise InputError for an option of a run among the `unknown` keys of a table."""
+    if unknown:
+        from judge.config.run import Config
+
+        for name in sorted(unknown & list_keys(Config).keys()):
+            raise InputError(
+                "unknown option {name!r}; it is an option of the run: write it above all tables", name=name
+            )
+
+
 def check_tables(unknown: Set[str]) -> None:
     """Raise InputError for an option of another table among the `unknown` keys outside of tables."""
     if not unknown:

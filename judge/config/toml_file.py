@@ -208,6 +208,12 @@ class ConfigSource:
             for path in paths:
                 if not path.exists():
                     where = "" if path.is_absolute() else Message(" in {folder}", folder=Path.cwd())
+                    if "{" in str(path):
+                        where = Message(
+                            "{where}; judge nightly replaces {day}, and no other name in braces",
+                            where=where,
+                            day="{date}",
+                        )
                     raise InputError("{file}: no such file{where}", file=path, where=where)
 
 

@@ -29,7 +29,7 @@ class DatasetWarnings:
         self._cut: list[str] = []
         #: The number of texts that are errors of a formula, and the first one with its place.
         self._formula_errors = 0
-        self._first_formula_error = ("", "")
+        self._first_formula_error = ("", "", "")
         self._other_columns: set[str] = set()
         #: The number of queries of each engine, and the queries in whose lists it skips ranks.
         self._answered: Counter[str] = Counter()
@@ -89,13 +89,15 @@ class DatasetWarnings:
                 query_id=self._cut[0],
             )
         if self._formula_errors:
-            place, text = self._first_formula_error
+            place, column, text = self._first_formula_error
             yield Message(
                 "texts that are the error of a formula, not a value: {count:,}, the first one {text!r} at"
-                " {place}. They are judged as they are; correct the formulas and write the dataset again",
+                " {place}, field {column!r}. They are judged as they are; correct the formulas and write the"
+                " dataset again",
                 count=self._formula_errors,
                 text=text,
                 place=place,
+                column=column,
             )
         if self._repeated:
             query_id, other_id = self._repeated[0]

@@ -49,8 +49,8 @@ class RankingBuilder:
         rank = len(self.results) + 1 if row.rank is None else row.rank
         if rank in self.results:
             raise InputError(
-                "{place}: engine {row.engine!r} has rank {rank} for query {row.query_id!r} twice, first at"
-                " {other_place}; use each rank of a list once",
+                "{place}: engine {row.engine!r} has rank {rank} for query {row.query!r:.80} twice, first at"
+                " {other_place}; remove one of the rows, or correct its rank",
                 place=row.locate_field("rank"),
                 row=row,
                 rank=rank,
@@ -69,7 +69,7 @@ class QueryBuilder:
 
     `other_columns` are no fields: `extra` has those with one value, `conflicts` those with several.
     `is_cut` is True when prompts cut the query or its reference. `formula_errors` are the texts that are
-    errors of a formula, such as #N/A, each with its place.
+    errors of a formula, such as #N/A, each with the location of its row and the name of its column.
     """
 
     def __init__(self, first: ParsedRow, options: TextOptions) -> None:
@@ -85,7 +85,7 @@ class QueryBuilder:
         self.other_columns: set[str] = set()
         self.conflicts: set[str] = set()
         self.is_cut = False
-        self.formula_errors: list[tuple[str, str]] = []
+        self.formula_errors: list[tuple[str, str, str]] = []
         self.rankings: dict[str, RankingBuilder] = {}
         #: Several engines can return one snippet, which is cleaned once.
         self._cleaned: dict[RawSnippet, Snippet] = {}
@@ -95,14 +95,14 @@ class QueryBuilder:
         self._add_query_fields(row)
         for name, text in (("query", row.query), ("snippet", row.snippet.text if row.snippet else "")):
             if _FORMULA_ERROR.fullmatch(text.strip()):
-                self.formula_errors.append((row.locate_field(name), text))
+                self.formula_errors.append((row.location, row.find_column(name), text))
         ranking = self.rankings.get(row.engine)
         if ranking is None:
             prefix = f"{row.location}: " if row.snippet is None and not row.error else ""
             ranking = self.rankings[row.engine] = RankingBuilder(row.location_of_list, prefix)
         elif row.snippet is None or not row.location.startswith(ranking.prefix):
             raise InputError(
-                "{place}: engine {row.engine!r} answers query {row.query_id!r} a second time, first at"
+                "{place}: engine {row.engine!r} answers query {row.query!r:.80} a second time, first at"
                 " {other_place}; an engine answers a query once, and two engines need two names",
                 place=row.location_of_list,
                 row=row,

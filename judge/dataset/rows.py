@@ -147,8 +147,8 @@ class RowFormat:
         for number, record in enumerate(records, start=1):
             if not isinstance(record, Mapping):
                 raise InputError(
-                    "row {number}: is {value:.80}, not a mapping; of a data frame, pass"
-                    " frame.to_dict('records')",
+                    "row {number}: is {value:.80}, not a mapping of fields to values; pass a list of such"
+                    " rows, or a data frame itself",
                     number=number,
                     value=" ".join(repr(record).split()),  # that of a Series has several lines
                 )

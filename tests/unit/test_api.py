@@ -165,7 +165,9 @@ def test_data_that_is_no_dataset_is_refused_with_what_to_give() -> None:
         judge.run(pd.concat([frame, frame[["snippet"]]], axis=1), model="lexical")
     with pytest.raises(judge.InputError, match=r"^row 1: is 'Paris .* not a mapping"):
         judge.run(cast("Any", frame["snippet"]), model="lexical")
-    with pytest.raises(judge.InputError, match=r"^row 1: is query_id .* not a mapping; .*'\)$"):
+    with pytest.raises(
+        judge.InputError, match=r"^row 1: is query_id .* not a mapping of fields .* or a data frame itself$"
+    ):
         judge.run(cast("Any", [frame.iloc[0]]), model="lexical")
     with pytest.raises(judge.InputError, match=r"^the dataset is 5; give the path of a file"):
         judge.run(cast("Any", 5), model="lexical")
@@ -334,7 +336,10 @@ def test_a_value_of_another_type_is_named(tmp_path: Path) -> None:
         (lambda: api.score(folder, feedback=3), "feedback is of type int, not a path"),
         (lambda: api.score(folder, embeddings=3), "there are no embeddings 3; write openai:NAME"),
         (lambda: api.compare([folder, folder]), "run is of type list, not a path"),
-        (lambda: api.compare(judge.score(folder)), "run is of type RunResult, not a path"),
+        (
+            lambda: api.compare(judge.score(folder)),
+            "run is of type RunResult, not a path; pass its folder, result.folder$",
+        ),
         (lambda: api.score(folder, 5), "measures has 5, not a name"),
         (lambda: api.score(folder, [None]), "measures has None, not a name"),
         (lambda: api.score(folder, dimensions=None), "dimensions has None, not a name"),

@@ -641,7 +641,7 @@ def test_rows_of_a_data_frame_may_lack_values() -> None:
     snippets = load(frame.to_dict("records")).rankings[0].snippets
     assert [(snippet.text, snippet.title) for snippet in snippets] == [("x", "T"), ("", "")]
     assert list(load([{"query_id": frame["query_id"][0], "query": "q", "snippet": "x"}]).queries) == ["1"]
-    with pytest.raises(InputError, match="to_dict"):
+    with pytest.raises(InputError, match="or a data frame itself"):
         load(frame)
 
 
@@ -806,8 +806,9 @@ def test_errors_of_formulas_are_remarked_on_and_kept() -> None:
     ]
     data = load(rows)
     (warning,) = data.warnings
+    assert CHINESE(warning).startswith("7 个文本是公式的错误值，不是内容；第一个是第 2 行的字段 'snippet'，")
     assert warning == (
-        "texts that are the error of a formula, not a value: 7, the first one '#N/A' at row 2: field"
+        "texts that are the error of a formula, not a value: 7, the first one '#N/A' at row 2, field"
         " 'snippet'. They are judged as they are; correct the formulas and write the dataset again"
     )
     assert [snippet.text for snippet in data.rankings[0].snippets[:3]] == ["leaf", "#N/A", "#REF!"]
@@ -867,7 +868,7 @@ def test_columns_with_several_values_for_one_query_are_named_in_order() -> None:
         ),
         (
             [{"query": "tea", "snippet": None, "error": "HTTP 500"}] * 2,
-            "第 2 行：引擎 'engine' 第二次返回查询 'q-f7555cd1906a' 的结果，第一次在第 1 行；",
+            "第 2 行：引擎 'engine' 第二次返回查询 'tea' 的结果，第一次在第 1 行；",
         ),
     ],
 )

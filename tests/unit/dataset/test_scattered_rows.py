@@ -40,11 +40,11 @@ def test_the_first_wrong_row_is_reported_whichever_query_it_belongs_to() -> None
     again = {**ROWS[0], "rank": 1}
     later, earlier = {**again, "query": "query 2", "query_id": "q2"}, {**ROWS[-1], "rank": 1}
     with pytest.raises(
-        InputError, match=r"row 1801: field 'rank': engine 'b' has rank 1 for query 'q449' twice"
+        InputError, match=r"row 1801: field 'rank': engine 'b' has rank 1 for query 'query 449' twice"
     ):
         read([*ROWS, earlier, later])
     with pytest.raises(
-        InputError, match=r"row 1801: field 'rank': engine 'a' has rank 1 for query 'q2' twice"
+        InputError, match=r"row 1801: field 'rank': engine 'a' has rank 1 for query 'query 2' twice"
     ):
         read([*ROWS, later, earlier])
     with pytest.raises(InputError, match=r"row 1801: field 'rank': engine 'b' has rank 1"):

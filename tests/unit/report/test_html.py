@@ -267,7 +267,7 @@ def test_the_page_shows_the_warnings_of_an_agreement_with_labels(tmp_path: Path)
     assert "is not UTF-8 and was read as GB18030" in text
     assert "不是 UTF-8" in text
     assert f"{len(lines)} pairs with labels of labels.csv" in text
-    assert f"labels.csv 中有标注：{len(lines)} 个查询-摘要对" in text
+    assert f"labels.csv：{len(lines)} 个查询-摘要对的标注" in text
     # The sentence of `judge agree`, also where there is no kappa.
     assert "Agreement on relevant or not: " in text
     assert "“是否相关”的一致性：" in text
