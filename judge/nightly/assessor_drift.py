@@ -21,6 +21,8 @@ import numpy as np
 
 from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
+from judge.config.option_checks import list_options
+from judge.config.option_record import INPUT, OTHER_DIMENSIONS
 from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS
 from judge.files.json_text import hash_parts
@@ -85,17 +87,14 @@ class CanaryCheck:
 def make_canary_config(config: Config, folder: Path, repeats: int) -> Config:
     """Return the options of a canary run in `folder`, with the assessor of `config`.
 
-    It has a store of its own, because a stored verdict is not one of this night's assessor. It has no labels,
-    because these are of the night's dataset.
+    It has a store of its own, because a stored verdict is not one of this night's assessor. The options of
+    the dataset and of other dimensions are for the night's dataset.
     """
+    groups, defaults = (INPUT, OTHER_DIMENSIONS), Config()
+    of_dataset = [name for name, option in list_options(Config).items() if option.group in groups]
     return replace(
         config,
-        data=str(CANARIES_FILE),
-        qrels=None,
-        check=None,
-        topics=None,
-        docs=None,
-        trec_runs=(),
+        **{name: getattr(defaults, name) for name in of_dataset} | {"data": str(CANARIES_FILE)},
         out=str(folder),
         store=str(folder / CANARY_STORE_FILE),
         repeats=repeats,

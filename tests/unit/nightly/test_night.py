@@ -43,6 +43,18 @@ def test_labels_are_of_the_dataset_and_not_of_the_canaries(project: NightlyProje
     assert json.loads(project.read_file(day, "summary.json"))["labels"]["pairs"] == 1
 
 
+def test_options_of_the_dataset_and_of_dimensions_are_not_for_the_canaries(project: NightlyProject) -> None:
+    def rename_snippets(row: dict[str, Any]) -> None:
+        for result in (result for results in row["engines"].values() for result in results):
+            result["text"] = result.pop("snippet")
+
+    project.configure(RULES, 'columns = { snippet = "text" }\ndiversity = true')
+    day = project.begin_day(edit=rename_snippets)
+    assert project.run_night(day)["complete"]
+    assert "diversity" in json.loads(project.read_file(day, "summary.json"))["dimensions"]
+    assert "dimensions" not in json.loads(project.read_file(day, "canaries/summary.json"))
+
+
 # --- one assessor in one store
 
 
