@@ -247,7 +247,7 @@ def test_a_difference_that_no_grades_could_turn_names_an_engine() -> None:
 
 
 def test_equal_differences_without_a_critical_value_are_robust_by_the_same_rule() -> None:
-    """a is .5 ahead of b on 40 queries; q is 1 - .02 ** (1 / 40) = .0932, and the bound (1 - q) * least - q."""
+    """The difference is .5 on 40 queries: q is 1 - .02 ** (1 / 40) = .0932, the bound (1 - q) * least - q."""
     a, b = np.full(40, 0.75), np.full(40, 0.25)
     for spread, robust in ((0.05, True), (0.45, False)):  # .9068 * .45 - .0932 = .3148; .9068 * .05 < .0932
         pair = compare_two(a, b, low=[a - spread, b], high=[a, b])
