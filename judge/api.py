@@ -165,9 +165,8 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
         loaded = load_runs(paths)
         for name, run in loaded.items():
             if run.pool.pairs and all(judgment.grade is None for judgment in run.judgments):
-                raise explain_no_grades(
-                    name, len(run.pool.pairs), (judgment.error for judgment in run.judgments)
-                )
+                count = run.spec.repeats * len(run.pool.pairs)
+                raise explain_no_grades(name, count, (judgment.error for judgment in run.judgments))
         first = next(iter(loaded.values()))
         more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
         combined = combine_runs(loaded, more)

@@ -114,6 +114,10 @@ class JudgeError(Exception):
         message: Message = self.args[0]
         return message
 
+    @message.setter
+    def message(self, message: Message) -> None:
+        self.args = (message,)
+
     def __reduce__(self) -> tuple[object, ...]:
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 

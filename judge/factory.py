@@ -2,11 +2,10 @@
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from judge.config.environment import copy_environment, quiet_deepeval, set_up_ra
 from judge.config.run import Config
 from judge.config.toml_file import read_table_rows
 from judge.dataset.label_files import read_examples
-from judge.errors import InputError, SetupError, advise_install
+from judge.errors import InputError, JudgeError, SetupError, advise_install
 from judge.measure.formulas import Floats
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.models.batch_api import BatchModel
@@ -124,14 +123,15 @@ def build_question_asker(
     progress: ProgressListener,
     cancel_token: CancelToken,
     spend_limit: SpendLimit,
+    stopped: JudgeError | None = None,
 ) -> QuestionAsker:
-    """Return the asker of the questions of dimensions."""
+    """Return the asker of the questions of dimensions; it asks none if the run was `stopped`."""
 
     def open_client(kind: QuestionKind[Any]) -> tuple[QuestionAssessor, ModelClient]:
         assessor = build_question_assessor(config, kind, needs_key=True)
         return assessor, build_client(config, assessor.model, cancel_token, spend_limit)
 
-    return QuestionAsker(open_client, store, progress)
+    return QuestionAsker(open_client, store, progress, stopped=stopped)
 
 
 def build_question_estimator(config: Config, store: VerdictStore | None) -> QuestionEstimator:
@@ -185,19 +185,16 @@ def build_assessors(config: Config, *, needs_key: bool = True) -> list[Assessor]
     return assessors
 
 
-def list_batch_models(config: Config, assessors: Iterable[Assessor]) -> list[BatchModel]:
-    """Return the models of the assessors, none without `batch`; raise SetupError without a Batch API."""
-    models = []
-    for assessor in assessors if config.batch else ():
-        if not isinstance(assessor.model, BatchModel):
-            forms = (provider.spelling for provider in PROVIDERS.values() if provider.has_batches)
-            raise SetupError(
-                "{model} has no Batch API; omit --batch, or use {forms}",
-                model=assessor.model.name,
-                forms=join_messages(forms, "{left} or {right}"),
-            )
-        models.append(assessor.model)
-    return models
+def require_batch_model(model: Model) -> BatchModel:
+    """Return `model`; raise SetupError when it has no Batch API."""
+    if isinstance(model, BatchModel):
+        return model
+    forms = (provider.spelling for provider in PROVIDERS.values() if provider.has_batches)
+    raise SetupError(
+        "{model} has no Batch API; omit --batch, or use {forms}",
+        model=model.name,
+        forms=join_messages(forms, "{left} or {right}"),
+    )
 
 
 def look_up_price(config: Config, model: Model) -> Price | None:
@@ -246,13 +243,13 @@ def build_panel(
 
     Raises SetupError for a model without a Batch API.
     """
-    total, models = len(assessors), list_batch_models(config, assessors)
+    total = len(assessors)
     return [
         PanelMember(
             assessor,
             build_client(config, assessor.model, cancel_token, spend_limit),
-            model.open_batch_api() if model else None,
+            require_batch_model(assessor.model).open_batch_api() if config.batch else None,
             title=f"{number}/{total} {assessor.name}" if total > 1 else "",
         )
-        for number, (assessor, model) in enumerate(zip_longest(assessors, models), start=1)
+        for number, assessor in enumerate(assessors, start=1)
     ]

@@ -86,8 +86,10 @@ def run(
             judged_run = make_judged_run(config, selection, prepared.assessors, judgments, prepared.measures)
             judged_run = _store_judgments(judged_run, store_file.parent)
             export.write_judgments(folder, judged_run)
-            asker = factory.build_question_asker(config, store, listener, cancel_token, spend_limit)
-            asker.stopped = judging.stopped  # no question is asked when pairs have no judgment
+            # No question is asked when pairs have no judgment.
+            asker = factory.build_question_asker(
+                config, store, listener, cancel_token, spend_limit, stopped=judging.stopped
+            )
             dimensions = measure_dimensions(judged_run, _list_dimensions(config), asker, options)
         dimensions = {**_load_other_dimensions(folder, dimensions), **dimensions}
         # A dimension has its own cost, unless asking stopped before it was measured.
@@ -102,7 +104,7 @@ def run(
         result = finish_run(folder, judged_run, cache, with_report=kind == "run")
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage, kind)
     if incomplete:  # its message names options: in a file, these are keys
-        incomplete.args = (config.source.name_keys_in(incomplete.message),)
+        incomplete.message = config.source.name_keys_in(incomplete.message)
     return replace(
         result,
         warnings=(*judged_run.dataset.warnings, *judging.warnings, *warnings),
@@ -202,7 +204,9 @@ def estimate(config: Config) -> RunEstimate:
     """
     prepared = _prepare(config, needs_key=False)
     pooled, assessors = prepared.pooled, prepared.assessors
-    factory.list_batch_models(config, assessors)
+    if config.batch:
+        for assessor in assessors:
+            factory.require_batch_model(assessor.model)
     selection = select_pairs(config, pooled, prepared.labels)
     to_judge, store_file = selection.to_judge, prepared.store_file
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
@@ -221,20 +225,12 @@ def estimate(config: Config) -> RunEstimate:
             )
             for plan in plans
         }
-        estimator = factory.build_question_estimator(config, store)
-        options = DimensionOptions(explain_queries=config.explain_queries, asker=estimator)
-        names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
-        # Which questions are asked depends on the grades: count them only when every pair is stored.
-        all_known = not any(expected.calls or expected.submitted for expected in estimates.values())
-        if names and store and all_known:
+        judged_run = None
+        # Which questions are asked depends on the grades: they are known when every pair is stored.
+        if store and not any(expected.calls or expected.submitted for expected in estimates.values()):
             judgments = [find_known_judgments(plan, store) for plan in plans]
             judged_run = make_judged_run(config, selection, assessors, judgments, prepared.measures)
-            for name in names:
-                DIMENSIONS[name].measure(judged_run, options)
-        questions: dict[str, QuestionEstimate] = {}
-        for name, count in list_question_counts(names, pooled.dataset, pooled.pool, options):
-            more = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)
-            questions[name] = questions[name] + more if name in questions else more
+        questions = _estimate_questions(config, pooled, store, judged_run)
     example_remarks = dict.fromkeys(
         remark for assessor in assessors if assessor.prompts.examples for remark in assessor.remarks
     )
@@ -242,8 +238,26 @@ def estimate(config: Config) -> RunEstimate:
     return RunEstimate(to_judge.results, len(to_judge.pairs), config.repeats, remarks, estimates, questions)
 
 
+def _estimate_questions(
+    config: Config, pooled: PooledDataset, store: VerdictStore | None, judged_run: JudgedRun | None
+) -> dict[str, QuestionEstimate]:
+    """Return what the questions of each dimension would cost; `judged_run` is None without all grades."""
+    estimator = factory.build_question_estimator(config, store)
+    options = DimensionOptions(explain_queries=config.explain_queries, asker=estimator)
+    names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
+    if judged_run:
+        for name in names:
+            # The result is not needed: the estimator counts the questions that measuring would ask.
+            DIMENSIONS[name].measure(judged_run, options)
+    questions: dict[str, QuestionEstimate] = {}
+    for name, count in list_question_counts(names, pooled.dataset, pooled.pool, options):
+        more = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)
+        questions[name] = questions[name] + more if name in questions else more
+    return questions
+
+
 def _list_remarks(config: Config, selection: PairSelection) -> Iterator[str]:
-    """Yield the warnings of labels, the pairs that options leave out or add, and costs that are not here."""
+    """Yield the warnings of labels, the pairs that options leave out or add, and costs not estimated."""
     if selection.labels:
         yield from selection.labels.warnings
     if config.near_duplicates:
@@ -260,7 +274,8 @@ def _list_remarks(config: Config, selection: PairSelection) -> Iterator[str]:
     if (config.diversity_embeddings or "lsa").partition(":")[0] not in ("lsa", "local"):
         texts = (f"{pair.snippet.title}\n{pair.snippet.text}" for pair in selection.pool.pairs)
         yield Message(
-            "{name} embeds up to {count:,} texts (about {tokens:,.0f} tokens), which no cost here contains.",
+            "{name} embeds up to {count:,} texts (about {tokens:,.0f} tokens); this estimate does not include"
+            " their cost.",
             name=config.diversity_embeddings,
             count=len(selection.pool.pairs),
             tokens=sum(map(estimate_tokens, texts)),

@@ -48,7 +48,7 @@ def _rename_options(error: JudgeError, function: str) -> None:
     from judge.config.toml_file import SpelledMessage
 
     parameters = {**_list_parameters(), **_OF_FUNCTION.get(function, {})}
-    error.args = (SpelledMessage(error.message, parameters),)
+    error.message = SpelledMessage(error.message, parameters)
 
 
 @cache

@@ -169,7 +169,7 @@ class ConfigSource:
         try:
             yield
         except InputError as error:
-            error.args = (self.name_keys_in(error.message),)
+            error.message = self.name_keys_in(error.message)
             raise
 
     def name_keys_in(self, message: Message) -> Message:
@@ -184,7 +184,7 @@ class ConfigSource:
         except InputError as error:
             if self.file is not None and self.keys.keys() >= set(options):
                 key = self.keys[options[0]] if len(options) == 1 else ""
-                error.args = (self._add_place(error.message, key),)
+                error.message = self._add_place(error.message, key)
             raise
 
     def _add_place(self, message: Message, key: str) -> Message:

@@ -118,7 +118,7 @@ def make_key(*parts: object, is_computed: bool = True) -> str:
 @cache
 def _hash_code() -> str:
     """Return a hash of the modules of judge, and of the metadata of the libraries that it computes with."""
-    digest = hashlib.sha256((platform.python_version() + hash_package(_PACKAGE, is_code=True)).encode())
+    digest = hashlib.sha256((platform.python_version() + hash_modules(_PACKAGE)).encode())
     for library in _LIBRARIES:
         with suppress(PackageNotFoundError):
             # The version is in the metadata, which take long to parse. Packages of Linux have PKG-INFO.
@@ -131,14 +131,23 @@ def _hash_code() -> str:
 @cache
 def hash_data() -> str:
     """Return a hash of the translations, the templates and the other data files of judge."""
-    return hash_package(_PACKAGE, is_code=False)
+    return hash_data_files(_PACKAGE)
 
 
-def hash_package(package: Path, *, is_code: bool) -> str:
-    """Return a hash of the modules in the folder of a package, or of its other files."""
+def hash_modules(package: Path) -> str:
+    """Return a hash of the modules in the folder of a package."""
+    return _hash_files(package.rglob("*.py"))
+
+
+def hash_data_files(package: Path) -> str:
+    """Return a hash of the files in the folder of a package that are no modules."""
+    return _hash_files(path for path in package.rglob("*") if path.suffix not in (".py", ".pyc"))
+
+
+def _hash_files(paths: Iterable[Path]) -> str:
     digest = hashlib.sha256()
-    for path in sorted(package.rglob("*")):
-        if path.suffix != ".pyc" and path.is_file() and (path.suffix == ".py") == is_code:
+    for path in sorted(paths):
+        if path.is_file():
             digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -220,9 +220,9 @@ def _load(
         )
     summary = summary_from_json(value, f"{place}: summary")
     values: dict[str, dict[ListKey, QueryValues]] = {name: {} for name in summary.dimensions}
-    data, pool, columns = _load_dataset(
-        folder, _read_dimensions(queries, values), summary, in_memory=in_memory
-    )
+    # The dataset is loaded from all of the queries, which fills `values`, too: results.json is read once.
+    queries = _read_dimensions(queries, values)
+    data, pool, columns = _load_dataset(folder, queries, summary, in_memory=in_memory)
     scale = Scale(summary.scale, (BINARY if summary.scale == "binary" else GRADED).top, summary.relevant_from)
     measures = parse_measures(summary.measures)
     spec = RunSpec(

@@ -153,12 +153,12 @@ def _summarise_cell(value: object) -> object:
     return value.mean if isinstance(value, TokenCount | RerankRelevancy) else value
 
 
-def explain_no_grades(run: str | Path, pairs: int, errors: Iterable[str | None]) -> RunIncomplete:
-    """Return the error about a finished run without a grade; `errors` are those of its `pairs`."""
+def explain_no_grades(run: str | Path, judgments: int, errors: Iterable[str | None]) -> RunIncomplete:
+    """Return the error about a finished run without a grade; `errors` are those of its `judgments`."""
     return RunIncomplete(
-        "{run}: no pair is judged (0 of {count:,}), so no engine has a value; {advice}",
+        "{run}: no judgment has a grade (0 of {count:,}), so no engine has a value; {advice}",
         run=run,
-        count=pairs,
+        count=judgments,
         advice=Message(
             "add the missing texts to the dataset and judge it again; judge run needs another --out"
         )

@@ -55,7 +55,7 @@ def test_a_run_without_a_grade_is_incomplete(words: tuple[str, ...], run_without
     result = run_judge(*words, run_without_grades)
     assert result.returncode == 3, result.stderr
     assert result.stderr == (
-        f"judge: {run_without_grades}: no pair is judged (0 of 6), so no engine has a value;"
+        f"judge: {run_without_grades}: no judgment has a grade (0 of 6), so no engine has a value;"
         " run the judge run or judge nightly command of this folder again\n"
     )
     assert result.stdout == "" or json.loads(result.stdout)["judged"] == 0
@@ -70,7 +70,7 @@ def test_a_run_without_a_grade_is_not_compared_with_another_run(
         result = run_judge("compare", *runs, "--measures", "P@5")
         assert (result.returncode, result.stdout) == (3, "")
         assert result.stderr == (
-            "judge: x: no pair is judged (0 of 6), so no engine has a value;"
+            "judge: x: no judgment has a grade (0 of 6), so no engine has a value;"
             " run the judge run or judge nightly command of this folder again\n"
         )
 
@@ -86,7 +86,9 @@ def test_runs_whose_shared_queries_have_no_grade_are_both_named(tmp_path: Path) 
     result = run_judge("compare", tmp_path / "x", tmp_path / "y")
     assert result.returncode == 3
     runs = f"{tmp_path / 'x'} and {tmp_path / 'y'}"
-    assert result.stderr.startswith(f"judge: the shared queries of {runs}: no pair is judged (0 of 2), so no")
+    assert result.stderr.startswith(
+        f"judge: the shared queries of {runs}: no judgment has a grade (0 of 2), so no"
+    )
 
 
 def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from judge.assess.assignment_plan import AssignmentPlan
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
 from judge.dataset.stored_dataset import PooledDataset, load_pooled
-from judge.files.cache import FileCache, _hash_code, hash_package, make_cache_path, make_key
+from judge.files.cache import FileCache, _hash_code, hash_data_files, hash_modules, make_cache_path, make_key
 from judge.records import Pool
 from judge.store import store_files
 from judge.store.store import VerdictStore
@@ -301,10 +301,10 @@ def test_a_translation_changes_the_hash_of_data_and_not_that_of_code(
     (tmp_path / "messages").mkdir()
     for file in ("run.py", "messages/zh.mo", "run.cpython-311.pyc"):
         (tmp_path / file).write_text("1")
-    code, data = (hash_package(tmp_path, is_code=of_code) for of_code in (True, False))
+    code, data = hash_modules(tmp_path), hash_data_files(tmp_path)
     (tmp_path / name).write_text("2")
-    assert (hash_package(tmp_path, is_code=True) != code) == is_code
-    assert (hash_package(tmp_path, is_code=False) != data) == is_data
+    assert (hash_modules(tmp_path) != code) == is_code
+    assert (hash_data_files(tmp_path) != data) == is_data
 
 
 def test_old_files_leave_the_cache(tmp_path: Path) -> None:
