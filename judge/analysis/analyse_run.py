@@ -1,6 +1,6 @@
 """The summary of a judged run. The analysis is pure: the same run gives the same summary."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from judge.analysis.dimension_summary import average_values
@@ -14,7 +14,7 @@ from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.engine_agreement import find_shared_vendors
 from judge.measure.engine_summary import EngineResult, summarise_engines
 from judge.measure.formulas import convert_non_finite
-from judge.measure.measures import TIE
+from judge.measure.measures import TIE, Measure
 from judge.measure.panel_agreement import (
     SERVED_MODEL_COLUMN,
     count_served_models,
@@ -29,6 +29,7 @@ from judge.measure.sensitivity import (
     measure_flagged_sensitivity,
 )
 from judge.measure.stability import measure_stability
+from judge.messages import Message
 from judge.records import Judgment, Query
 
 #: The most queries that `DecidingQueries` has.
@@ -79,7 +80,7 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
         selftest=dict(spec.selftest),
         remarks=tuple(data.warnings),
         measures=tuple(map(str, spec.measures)),
-        notes={str(measure): measure.note for measure in spec.measures if measure.note},
+        notes=dict(_describe_measures(spec.measures, int(results.returned.max(initial=0)))),
         undefined=_count_undefined(engines.values()),
         engines=engines,
         comparisons=comparisons,
@@ -138,6 +139,19 @@ def list_deciding_queries(
         for _, query_id, difference in differing[:_MOST_DECIDING]
     )
     return DecidingQueries(measure, a, b, n, rows) if rows else None
+
+
+def _describe_measures(measures: Iterable[Measure], longest: int) -> Iterator[tuple[str, str]]:
+    """Yield the notes on measures by name; `longest` is the length of the longest list."""
+    for measure in measures:
+        if measure.note:
+            yield str(measure), measure.note
+        elif measure.name in ("P", "sDCG") and 0 < longest < measure.choose_cutoff(longest):
+            note = Message(
+                "no list goes below rank {longest:,}; missing results count as not relevant",
+                longest=longest,
+            )
+            yield str(measure), note
 
 
 def _count_undefined(engines: Collection[EngineResult]) -> dict[str, int]:

@@ -208,14 +208,6 @@ def _compare_pairs(
         least, most = (mean if abs(end - mean) < TIE else end for end in worst_case[:, column].tolist())
         outcome = _decide_outcome(low, high, least, most)
         sd = float(test.se[column]) * sqrt(n) if n > 1 else None
-        robust = None
-        if outcome == "better":
-            worst = lowest[column][~np.isnan(lowest[column])]
-            if test.tested[column]:
-                low_end = worst.mean() - critical * worst.std(ddof=1) / sqrt(worst.size)
-            else:
-                ((low_end,), _, _) = bound_means(worst[:, None], largest, families * sides.shape[1])
-            robust = bool(low_end > 0)
         low, high = max(low, -largest), min(high, largest)
         detectable, doubled, needed = None, None, None
         if sd and test.tested[column] and np.isfinite(critical):
@@ -239,13 +231,26 @@ def _compare_pairs(
             wins=wins,
             ties=n - wins - losses,
             losses=losses,
-            robust=robust,
+            robust=_is_robust(lowest[column], test, column, largest, families)
+            if outcome == "better"
+            else None,
             p_adjusted=convert_non_finite(test.p[column]),
             detectable=detectable,
             detectable_doubled=doubled,
             at_least_queries=needed if outcome == "not separated" and needed and needed > n else None,
         )
         yield replace(comparison, conclusion=describe_outcome(ENGLISH, comparison))
+
+
+def _is_robust(
+    lowest: Floats, test: SimultaneousIntervals, column: int, largest: float, families: int
+) -> bool:
+    """Return whether the interval of the `lowest` (queries,) values of a column is above 0."""
+    worst = lowest[~np.isnan(lowest)]
+    if test.tested[column]:
+        return bool(worst.mean() - test.critical * worst.std(ddof=1) / sqrt(worst.size) > 0)
+    ((low,), _, _) = bound_means(worst[:, None], largest, families * test.mean.size)
+    return bool(low > 0)
 
 
 def _decide_outcome(low: float, high: float, least: float, most: float) -> Outcome:

@@ -102,6 +102,7 @@ def test_the_terminal_has_all_warnings_of_the_report_that_its_tables_do_not_show
         "With 1 flagged pair counted as 0 or left out, the order of the engines by nDCG@10 stays the same.",
         "1 result shows no text at all: grade 0 without a call (flag empty_snippet)",
         "MAP@10 leaves out 2 of 12 queries: no relevant snippet in the pool.",
+        "sDCG@10: no list goes below rank 5; missing results count as not relevant.",
     ]
     assert [line for line in printed if line in warnings] == warnings
     on_the_page = list(list_page_warnings(ENGLISH, summary))
