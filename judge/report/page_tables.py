@@ -11,12 +11,10 @@ from judge.measure.engine_summary import MeasureMean
 from judge.measure.measures import name_mean
 from judge.measure.sensitivity import SegmentMean
 from judge.messages import Bilingual, Translator, build_text, make_text
-from judge.report.comparison_sentences import is_unsure
+from judge.report.comparison_sentences import PAIR_TITLES, list_pair_figures
 from judge.report.display_text import (
-    NOTHING,
     fit_on_line,
     format_number,
-    format_p_value,
     format_range,
     name_dimension,
     translate_remark,
@@ -35,16 +33,7 @@ COUNT_COLUMNS = {
     "unique": make_text("unique"),
 }
 _SHARES = frozenset({"judged", "duplicates", "unique"})
-_PAIR_HEAD = (
-    make_text("pair"),
-    make_text("result"),
-    make_text("difference"),
-    make_text("95% interval"),
-    make_text("won/tied/lost"),
-    make_text("p (adjusted)"),
-    make_text("worst case"),
-    make_text("detectable"),
-)
+_PAIR_HEAD = (make_text("pair"), make_text("result"), *PAIR_TITLES, make_text("detectable"))
 
 
 class Cell(NamedTuple):
@@ -178,11 +167,7 @@ def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
 def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
     return (
         Cell(build_text(describe_outcome, row)),
-        _make_cell(row.difference, "+.4f"),
-        Cell(Bilingual.repeat(format_range(row.interval, "+.4f"))),
-        Cell(Bilingual.repeat(f"{row.wins:,}/{row.ties:,}/{row.losses:,}")),
-        Cell(Bilingual.repeat(format_p_value(row.p_adjusted, NOTHING))),
-        Cell(Bilingual.repeat(format_range(row.bounds if is_unsure(row) else None, "+.4f"))),
+        *(Cell(Bilingual.repeat(figure)) for figure in list_pair_figures(row)),
         _make_cell(row.detectable, ".3f", format_number(row.detectable_doubled, ".3f")),
     )
 

@@ -18,12 +18,11 @@ from judge.report import display_text
 from judge.report.charts import plot, svg
 from judge.report.charts.plot import PlotArea, ValueRange
 from judge.report.charts.svg import AXIS_HEIGHT, ROW_HEIGHT, Chart, Picture
+from judge.report.comparison_sentences import PAIR_TITLES, list_pair_figures
 from judge.report.display_text import (
-    NOTHING,
     OUTCOME_SIGNS,
     fit_on_line,
     format_number,
-    format_p_value,
     format_range,
 )
 from judge.runs.results_file import QueryEntry
@@ -44,11 +43,7 @@ _HEAD = (
     Bilingual.repeat("a"),
     make_text("> ahead, ≈ not separated, ? undetermined"),
     Bilingual.repeat("b"),
-    Bilingual.repeat("a − b"),
-    make_text("95% interval"),
-    make_text("bounds of what is unjudged"),
-    make_text("a ahead / equal / b ahead"),
-    make_text("p (adjusted)"),
+    *PAIR_TITLES,
 )
 
 #: The most bars that are drawn; of more queries, neighbours share one.
@@ -84,17 +79,8 @@ def draw_pairs(summary: Summary) -> Chart | None:
 
 
 def _list_cells(comparison: PairComparison) -> tuple[str, ...]:
-    difference = _make_range(comparison)
-    return (
-        fit_on_line(comparison.a),
-        OUTCOME_SIGNS[comparison.outcome],
-        fit_on_line(comparison.b),
-        format_number(comparison.difference, "+.4f"),
-        format_range(comparison.interval, "+.4f"),
-        format_range(difference.bounds if difference else None, "+.4f"),
-        f"{comparison.wins:,} / {comparison.ties:,} / {comparison.losses:,}",
-        format_p_value(comparison.p_adjusted, NOTHING),
-    )
+    engines = fit_on_line(comparison.a), OUTCOME_SIGNS[comparison.outcome], fit_on_line(comparison.b)
+    return *engines, *list_pair_figures(comparison)
 
 
 def _make_range(comparison: PairComparison) -> ValueRange | None:
