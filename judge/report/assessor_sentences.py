@@ -314,12 +314,11 @@ def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[st
     if flips.value is None:
         yield t("stability is unknown: {why}", why=explain_missing(t, flips))
         return
-    low, high = flips.ci95 or (0.0, 0.0)
     yield t(
         "judged again, {flips:.1%} of the verdicts (relevant or not) change{range}; {ever:.1%} of"
         " {stability.pairs:,} pairs changed at least once in {stability.repeats} repeats",
         flips=flips.value,
-        range=t(" (95%: {low} to {high})", low=f"{low:.1%}", high=f"{high:.1%}") if flips.ci95 else "",
+        range=format_interval(t, flips.ci95, ".1%"),
         ever=stability.ever_flipped.value,
         stability=stability,
     )
@@ -345,7 +344,7 @@ def _describe_means(t: Translator, name: str, measure: MeasureStability, margin:
         if measure.equivalent
         else "{name}: the repeats' means of an engine differ by up to {largest:.4f}; it is not shown"
         " that they stay within ±{margin} (equivalence test, p {p})",
-        name=name,
+        name=name_mean(name),
         largest=measure.largest_difference,
         margin=margin,
         p=format_p_value(measure.tost_p),

@@ -387,7 +387,7 @@ def name_deciding_queries(t: Translator, summary: Summary, run: Path) -> str:
         "{pair.a} and {pair.b} differ most on {queries} by {measure}. Grades and reasons: {command}",
         pair=deciding,
         queries=t.join([f"{query.query!r:.80} ({query.difference:+.4f})" for query in first]),
-        measure=name_mean(deciding.measure),
+        measure=deciding.measure,
         command=shlex.join(["judge", "show", str(run), "--query", first[0].query_id]),
     )
 

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from judge.analysis.summary import Summary
+from judge.analysis.summary import DecidingQueries, DecidingQuery, Summary
 from judge.measure.compare import PairComparison, compare_engines, describe_outcome
 from judge.measure.engine_summary import average_engines
 from judge.measure.resampling import StatisticValue
@@ -26,6 +27,7 @@ from judge.report.comparison_sentences import (
     describe_segment_differences,
     explain_reversal,
     list_differences,
+    name_deciding_queries,
     rank_means,
     warn_few_queries,
 )
@@ -401,6 +403,14 @@ def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
     assert "differ by up to 0.0020" in means
     assert "within ±0.01 for every engine (equivalence test, p 0.0001)" in means
     assert orders == "the order of the engines is the same in every repeat"
+    by_ap = replace(make_repeats(), measures={"AP@5": make_repeats().measures["P@5"]})
+    assert list(describe_repeats(ENGLISH, by_ap, "AP@5"))[2].startswith("MAP@5: the repeats' means")
+
+
+def test_a_difference_on_one_query_is_by_ap_and_not_by_its_mean() -> None:
+    deciding = DecidingQueries("AP@5", "a", "b", 2, (DecidingQuery("q1", 0.5, 0.25, "text"),))
+    text = name_deciding_queries(ENGLISH, replace(BASE, deciding_queries=deciding), Path("run"))
+    assert text.startswith("a and b differ most on q1 (+0.5000) by AP@5. ")
 
 
 @check_each(
