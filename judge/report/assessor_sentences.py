@@ -57,8 +57,7 @@ def describe_labels(t: Translator, summary: Summary) -> Iterator[str]:
         pairs=summary.pairs,
         source=labels.source,
     )
-    if labels.unmatched:
-        yield t("Labels that match no pair and are not used: {labels.unmatched:,}.", labels=labels)
+    yield describe_unmatched_labels(t, labels.unmatched)
     check = labels.check
     if check is None:
         return
@@ -80,6 +79,11 @@ def describe_labels(t: Translator, summary: Summary) -> Iterator[str]:
         interval=format_interval(t, check.same_grade.ci95, ".1%"),
         bias=check.bias.value or 0.0,
     )
+
+
+def describe_unmatched_labels(t: Translator, count: int) -> str:
+    """Return how many labels are ignored; "" for none."""
+    return t("Labels that match no pair of this run are ignored: {count:,}.", count=count) if count else ""
 
 
 def describe_controls(t: Translator, summary: Summary) -> Iterator[str]:

@@ -226,7 +226,7 @@ def test_labels_about_nothing_are_counted(plain_run: Path, tmp_path: Path) -> No
     with path.open("a") as file:
         file.write("q0,nothing,1\nelsewhere,nothing,2\n")
     text = run_agree(plain_run, "--qrels", path)
-    assert "ignored: 2 labels match no pair of this run" in text
+    assert "Labels that match no pair of this run are ignored: 2." in text
     assert read_agreement(plain_run)["unmatched_labels"] == 2
     assert read_agreement(plain_run)["kappa"]["value"] == 1
 
@@ -523,7 +523,7 @@ def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
     assert (result["queries_to_label"], result["queries_without_text"], result["empty_pairs"]) == (10, 10, 20)
     order = result["orders"]["P@5"]
     assert (order["queries"], order["people"]) == (10, order["assessor"])
-    assert "ignored: 20 pairs without text, which count as grade 0 on both sides" in output
+    assert "Pairs without text count as grade 0 on both sides: 20." in output
 
 
 def test_few_labelled_queries_give_no_correction_or_a_warning(unfair_run: Path, tmp_path: Path) -> None:
@@ -552,7 +552,7 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
     assert "4 pairs of 2 queries have a grade from people (0 to 3) and one from gpt.qrels" in text
     assert "people's grades are those of human.qrels, and the assessor's those of gpt.qrels" in text
     assert "human.qrels \\ gpt.qrels" in text
-    assert "ignored: 1 label matches no pair of this run" in text
+    assert "Labels that match no pair of this run are ignored: 1." in text
     assert "tau-ap" not in text
     assert not list(tmp_path.glob("agreement.json"))
     runs = [

@@ -17,7 +17,7 @@ from judge.measure.formulas import rank_engines
 from judge.measure.measures import parse_measure
 from judge.measure.resampling import StatisticValue
 from judge.messages import Message, SeparatedNames
-from judge.report.assessor_sentences import describe_kappa, explain_missing
+from judge.report.assessor_sentences import describe_kappa, describe_unmatched_labels, explain_missing
 from judge.report.display_text import (
     count_pairs,
     count_queries,
@@ -115,23 +115,13 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[str]:
 
 def _describe_ignored(agreement: LabelAgreement) -> Iterator[str]:
     """Yield which labels and pairs the figures leave out."""
-    if agreement.unmatched_labels:
-        yield t.translate_plural(
-            "ignored: {count:,} label matches no pair of this run",
-            "ignored: {count:,} labels match no pair of this run",
-            agreement.unmatched_labels,
-        )
+    yield describe_unmatched_labels(t, agreement.unmatched_labels)
     if agreement.empty_pairs:
-        yield t.translate_plural(
-            "ignored: {count:,} pair without text, which counts as grade 0 on both sides",
-            "ignored: {count:,} pairs without text, which count as grade 0 on both sides",
-            agreement.empty_pairs,
-        )
+        yield t("Pairs without text count as grade 0 on both sides: {count:,}.", count=agreement.empty_pairs)
     if agreement.unknown_texts:
-        yield t.translate_plural(
-            "ignored: {count:,} pair whose text is unknown; the scores of both sides impute its grade",
-            "ignored: {count:,} pairs whose text is unknown; the scores of both sides impute their grades",
-            agreement.unknown_texts,
+        yield t(
+            "Pairs whose text is unknown have imputed grades in the scores of both sides: {count:,}.",
+            count=agreement.unknown_texts,
         )
 
 

@@ -72,7 +72,7 @@ def test_the_answer_comes_in_sentences(unfair_agreement: dict[str, Any]) -> None
     for sentence in (
         "360 pairs of 60 queries have a grade from people (0 to 3) and one from someone/graded;"
         " of 60 queries people graded every pair",
-        "ignored: 3 labels match no pair of this run",
+        "Labels that match no pair of this run are ignored: 3.",
         f"Agreement on relevant or not: substantial; the same on {same:.1%} of the pairs, kappa"
         f" {kappa['value']:.3f} (95%: {low:.3f} to {high:.3f}), where 0 is chance and 1 is perfect.",
         "The assessor is more generous than people:"
@@ -284,8 +284,8 @@ def test_what_the_orders_are_over_is_said(unfair_agreement: dict[str, Any]) -> N
 def test_what_has_nothing_to_label_is_said(unfair_agreement: dict[str, Any]) -> None:
     without = {"empty_pairs": 7, "unknown_texts": 3, "queries_without_text": 1200}
     text = render_tables({**unfair_agreement, **without})
-    assert "ignored: 7 pairs without text, which count as grade 0 on both sides" in text
-    assert "ignored: 3 pairs whose text is unknown; the scores of both sides impute their grades" in text
+    assert "Pairs without text count as grade 0 on both sides: 7." in text
+    assert "Pairs whose text is unknown have imputed grades in the scores of both sides: 3." in text
     assert "on all 120 queries that have something to label (1,200 have nothing), estimated from" in text
     assert "no text" not in render_tables(unfair_agreement)
 
