@@ -81,8 +81,9 @@ def list_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) 
     yield from describe_limits(t, summary)
     yield from _warn_results(t, summary)
     yield from describe_undefined(t, summary)
-    for measure, note in summary.notes.items():
-        yield t("{measure}: {note}.", measure=measure, note=t(note))
+    for note in dict.fromkeys(summary.notes.values()):
+        measures = [measure for measure, of_measure in summary.notes.items() if of_measure == note]
+        yield t("{measure}: {note}.", measure=t.join(measures), note=t(note))
 
 
 def _warn_unjudged(t: Translator, summary: Summary) -> str:

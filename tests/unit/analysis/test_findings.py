@@ -11,11 +11,14 @@ from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.dataset.pool import build_pool
 from judge.files.json_text import dump_json
 from judge.measure.compare import compare_engines
-from judge.measure.measures import parse_measures
+from judge.measure.measures import parse_measure, parse_measures
 from judge.measure.sensitivity import OwnListReversal, compare_segments
 from judge.measure.stability import measure_stability
+from judge.messages import ENGLISH
 from judge.records import GRADED, Dataset, Query
+from judge.report.run_warnings import list_warnings
 from judge.runs.record_json import to_json
+from tests.unit.analysis.labelled import make_run
 from tests.unit.measure.judged_dataset import make_judgment
 from tests.unit.measure.tables import NAN, tabulate_scores
 
@@ -65,6 +68,24 @@ def test_the_first_measure_decides_and_the_others_are_descriptive() -> None:
     pairs = compare_engines(tabulate_scores(values, measures="P@5 P@10"))
     rows = [write_and_read(row) for row in pairs]
     assert [(row["measure"], row["decides"]) for row in rows] == [("P@5", True), ("P@10", False)]
+
+
+def test_a_note_says_that_a_cutoff_is_deeper_than_every_list() -> None:
+    grades = {("q1", "x"): 3, ("q1", "y"): 0, ("q2", "x"): 1}
+    run = make_run(
+        {"a": {"q1": ("x", "y"), "q2": ("x",)}, "b": {"q1": ("y",)}},
+        grades, measures="P@2 P@3 sDCG@3 nDCG@3 SetP", depth=5,
+    )  # fmt: skip
+    summary = analyse_run(run)[1]
+    assert summary.notes == {
+        **dict.fromkeys(
+            ("P@3", "sDCG@3"), "no list goes below rank 2; missing results count as not relevant"
+        ),
+        "SetP": parse_measure("SetP").note,
+    }
+    assert [warning for warning in list_warnings(ENGLISH, summary) if "rank 2" in warning] == [
+        "P@3 and sDCG@3: no list goes below rank 2; missing results count as not relevant."
+    ]
 
 
 def test_the_queries_that_decide_carry_their_texts() -> None:
