@@ -81,6 +81,11 @@ def list_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) 
     yield from describe_limits(t, summary)
     yield from _warn_results(t, summary)
     yield from describe_undefined(t, summary)
+    yield from describe_measures(t, summary)
+
+
+def describe_measures(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield the notes on measures, each with the measures that have it."""
     for note in dict.fromkeys(summary.notes.values()):
         measures = [measure for measure, of_measure in summary.notes.items() if of_measure == note]
         yield t("{measure}: {note}.", measure=t.join(measures), note=t(note))

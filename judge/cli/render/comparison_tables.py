@@ -1,6 +1,7 @@
 """What `judge compare` prints: the answer in sentences, then the tables behind it."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from rich.table import Table
@@ -37,7 +38,7 @@ from judge.report.display_text import (
     format_share,
 )
 from judge.report.page_tables import COLUMN_NOTES, COUNT_COLUMNS
-from judge.report.run_warnings import warn_incomplete, warn_without_results
+from judge.report.run_warnings import describe_measures, warn_incomplete, warn_without_results
 
 
 def list_comparison_parts(
@@ -60,7 +61,7 @@ def list_comparison_parts(
     }
     yield Text()
     legend = _explain_tables(tables, outcomes, len(summary.measures))
-    yield from (Text(line, style="dim") for line in legend)
+    yield from (Text(line, style="dim") for line in chain(legend, describe_measures(t, summary)))
 
 
 def _list_tables(summary: Summary, measures: Sequence[str], max_pairs: int) -> Iterator[Part]:

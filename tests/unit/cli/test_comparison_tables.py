@@ -121,6 +121,8 @@ def test_the_legend_explains_only_what_the_tables_show(three_engines: Mapping[st
         assert f"\n{term}: " in legend
     for term in ("worst case", "a ?? b", "ms", "tokens", "errors"):
         assert f"\n{term}: " not in legend
+    noted = render_tables({**three_engines, "notes": {"AP@5": "why", "P@5": "why"}})
+    assert noted.endswith("\nAP@5 and P@5: why.\n")
 
 
 def test_every_engine_and_pair_has_its_row(three_engines: Mapping[str, Any]) -> None:
