@@ -197,12 +197,12 @@ def _compute_cost(
     return combine_costs(own, filter(None, (dimension.summary.cost for dimension in dimensions.values())))
 
 
-def estimate(config: Config) -> RunEstimate:
+def estimate(config: Config, dataset: PooledDataset | None = None) -> RunEstimate:
     """Return what `run` would ask of each assessor and cost now, given the verdicts in the store.
 
     Makes no call.
     """
-    prepared = _prepare(config, needs_key=False)
+    prepared = _prepare(config, dataset, needs_key=False)
     pooled, assessors = prepared.pooled, prepared.assessors
     if config.batch:
         for assessor in assessors:

@@ -84,19 +84,16 @@ class CanaryCheck:
     compares_with_baseline: bool
 
 
-def make_canary_config(config: Config, folder: Path, repeats: int) -> Config:
-    """Return the options of a canary run in `folder`, with the assessor of `config`.
+def make_canary_config(config: Config, repeats: int) -> Config:
+    """Return the options of a canary run with the assessor of `config`.
 
-    It has a store of its own, because a stored verdict is not one of this night's assessor. The options of
-    the dataset and of other dimensions are for the night's dataset.
+    The options of the dataset and of other dimensions are for the night's dataset.
     """
     groups, defaults = (INPUT, OTHER_DIMENSIONS), Config()
     of_dataset = [name for name, option in list_options(Config).items() if option.group in groups]
     return replace(
         config,
         **{name: getattr(defaults, name) for name in of_dataset} | {"data": str(CANARIES_FILE)},
-        out=str(folder),
-        store=str(folder / CANARY_STORE_FILE),
         repeats=repeats,
         depth=max(config.depth, 4),  # a query has four canaries, and a smaller depth asks about some of them
         measures=None,

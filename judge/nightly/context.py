@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from os import getpid
 from pathlib import Path
 
-from judge import factory, run_identity, run_input
+from judge import run_identity, run_input
 from judge.characters import escape_controls
 from judge.collect.registry import open_engines
 from judge.config.collect import CollectConfig
@@ -21,7 +21,6 @@ from judge.config.nightly import NightlyConfig
 from judge.config.option_types import is_day
 from judge.config.run import Config
 from judge.config.toml_file import read_section
-from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
 from judge.files.filesystem import hold_lock, read_text
 from judge.files.json_text import hash_parts
@@ -191,12 +190,6 @@ def lock_nights(nights: Path, command: str) -> Iterator[None]:
         finally:
             with suppress(OSError):
                 owner_file.unlink(missing_ok=True)
-
-
-def find_identity(config: Config, pooled: PooledDataset) -> RunIdentity:
-    """Return the identity of a run of `pooled`: its options, its dataset and its labels."""
-    labels = run_input.load_run_labels(config, pooled)
-    return run_identity.make_identity(config, pooled, factory.build_assessors(config), labels)
 
 
 def describe_differences(

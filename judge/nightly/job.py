@@ -9,14 +9,16 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from os.path import relpath
 from pathlib import Path
+from typing import Self
 
-from judge import factory, pipeline, run_input
+from judge import factory, pipeline, run_identity, run_input
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.client.budget import SpendLimit
 from judge.config.environment import copy_environment
 from judge.config.option_types import is_day
+from judge.config.run import Config
 from judge.config.toml_file import read_section
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError, StoreError
@@ -24,7 +26,6 @@ from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
 from judge.messages import ENGLISH, Translator
 from judge.nightly import assessor_drift, ledger, notifications, stores
-from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import (
     SET_BASELINE_COMMAND,
     BaselinePointer,
@@ -37,7 +38,6 @@ from judge.nightly.context import (
     collect_dataset,
     describe_unused_verdicts,
     find_assessor_setting_changes,
-    find_identity,
     load_context,
     lock_nights,
 )
@@ -62,10 +62,10 @@ from judge.nightly.record import (
 )
 from judge.nightly.stores import JudgedNight
 from judge.nightly.trend_page import write_trend_page
-from judge.run_identity import choose_store_path, update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import RunIdentity, parse_inputs, read_config, read_config_if_there
+from judge.runs.load import RunIdentity, parse_inputs, read_config
 from judge.runs.record_json import to_json
+from judge.runs.run_result import RunResult
 from judge.store import store_files
 from judge.store.store import VerdictStore
 
@@ -158,7 +158,7 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
         )
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
     try:
-        with VerdictStore(choose_store_path(context.config)):
+        with VerdictStore(run_identity.choose_store_path(context.config)):
             pass  # a file that cannot be the shared store ends the night before any request
     except StoreError as error:
         raise InputError("store: {error}", error=error) from error
@@ -172,24 +172,44 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
     return collect_dataset(toml, context)
 
 
+@dataclass(frozen=True, slots=True)
+class _RunInput:
+    """The input of a run of a night, which is read once: its options, its dataset and its identity."""
+
+    config: Config
+    pooled: PooledDataset
+    identity: RunIdentity
+
+    @classmethod
+    def read(cls, config: Config) -> Self:
+        """Return the input of a run with these options; raise InputError when it cannot be used."""
+        pooled = run_input.load_pooled_dataset(config)
+        labels = run_input.load_run_labels(config, pooled)
+        assessors = factory.build_assessors(config)
+        return cls(config, pooled, run_identity.make_identity(config, pooled, assessors, labels))
+
+
 def _judge_night(context: NightContext, listeners: _Listeners) -> NightRecord:
     """Judge the night, compare it with the baseline, keep its verdicts, and write night.json.
 
     Raises InputError before anything is paid, and what `pipeline.run` raises.
     """
-    pooled = run_input.load_pooled_dataset(context.config)
-    identity = find_identity(context.config, pooled)
+    pool = _RunInput.read(context.config)
+    # A night without canaries may have paid for some at an earlier start.
+    repeats = context.rules.canary_repeats or 1
+    canaries = _RunInput.read(assessor_drift.make_canary_config(context.config, repeats))
+    pools = [(each.pooled.pool.pairs, each.config.repeats) for each in (pool, canaries)]
     night_stores = stores.NightStores.from_context(context)
     # Record what an earlier start of this night spent, before a store of it is removed.
-    ledger.count_night_calls(context.folder, context.config, context.rules.canary_repeats)
+    ledger.count_night_calls(context.folder, context.config, pools)
     if context.baseline and (name := context.baseline.pointer.quarantined_store):
         night_stores.promote(name)
-    judged_night = _judge(context, identity, pooled, listeners)
-    paid = ledger.count_night_calls(context.folder, context.config, context.rules.canary_repeats)
+    judged_night = _judge(context, pool, canaries, listeners)
+    paid = ledger.count_night_calls(context.folder, context.config, pools)
     judged_night = replace(judged_night, served=paid.served)
     evidence = gather_evidence(context, judged_night)
     stores.keep_verdicts(night_stores, judged_night, has_drifted=bool(evidence.assessor_changes))
-    record = _make_record(context, identity, judged_night, evidence, paid.cost_total)
+    record = _make_record(context, pool.identity, judged_night, evidence, paid.cost_total)
     record = replace(record, banner=make_banner(record))
     context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
     if judged_night.run:
@@ -197,51 +217,51 @@ def _judge_night(context: NightContext, listeners: _Listeners) -> NightRecord:
     return record
 
 
-def _judge(
-    context: NightContext, identity: RunIdentity, pooled: PooledDataset, listeners: _Listeners
-) -> JudgedNight:
+def _judge(context: NightContext, pool: _RunInput, canaries: _RunInput, listeners: _Listeners) -> JudgedNight:
     """Judge the canaries, then the pool, unless texts or answers are missing or the assessor has drifted."""
     config, rules, baseline = context.config, context.rules, context.baseline
-    setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
-    if missing_texts := find_missing_texts(context, pooled):
+    setting_changes = find_assessor_setting_changes(pool.identity, baseline.identity) if baseline else []
+    if missing_texts := find_missing_texts(context, pool.pooled):
         return JudgedNight(setting_changes, missing_texts)
     canary_progress, progress = listeners
     # The limits are for the canaries and the pool together.
     spend_limit = SpendLimit(config.max_calls, config.budget)
-    check = _judge_canaries(context, spend_limit, canary_progress, has_same_settings=not setting_changes)
+    check = None
+    if rules.canary_repeats:
+        run = _judge_canaries(context, pool, canaries, spend_limit, canary_progress)
+        at_baseline = baseline.canaries if baseline else None
+        check = assessor_drift.check_canaries(run, at_baseline, rules, has_same_settings=not setting_changes)
     judged_night = JudgedNight(setting_changes, [*explain_unanswered_canaries(check, rules)], check)
     # A user who changes the options needs a night that can be the baseline, so such a night is judged.
     is_stopped = judged_night.early_changes and not setting_changes and rules.judge_on_drift == "stop"
     if judged_night.missing or is_stopped:
         return judged_night
-    store = stores.choose_store(context, identity, judged_night)
+    store = stores.choose_store(context, pool.identity, judged_night)
     ledger.start_counting(context.folder, store)
-    update_identity(context.folder, identity)
+    run_identity.update_identity(context.folder, pool.identity)
     config = replace(config, store=str(store))
     # The report begins with the decision of the night, which is not known yet.
-    run = pipeline.run(config, dataset=pooled, progress=progress, spend_limit=spend_limit, kind="night")
+    run = pipeline.run(config, dataset=pool.pooled, progress=progress, spend_limit=spend_limit, kind="night")
     missing = [*explain_unjudged_pairs(run, check, rules)]
     return replace(judged_night, run=run, store=store, missing=missing)
 
 
 def _judge_canaries(
-    context: NightContext, spend_limit: SpendLimit, progress: _Listener, *, has_same_settings: bool
-) -> CanaryCheck | None:
-    repeats = context.rules.canary_repeats
-    if not repeats:
-        return None
-    folder = RunFolder(_choose_canary_folder(context))
+    context: NightContext, pool: _RunInput, canaries: _RunInput, spend_limit: SpendLimit, progress: _Listener
+) -> RunResult:
+    folder = RunFolder(_choose_canary_folder(context, pool, canaries))
     folder.check_no_link()
-    ledger.start_counting(context.folder, folder.path / assessor_drift.CANARY_STORE_FILE)
-    config = assessor_drift.make_canary_config(context.config, folder.path, repeats)
-    if read_config_if_there(folder):
-        update_identity(folder, find_identity(config, run_input.load_pooled_dataset(config)))
-    run = pipeline.run(config, progress=progress, spend_limit=spend_limit, kind="canaries")
-    at_baseline = context.baseline.canaries if context.baseline else None
-    return assessor_drift.check_canaries(run, at_baseline, context.rules, has_same_settings=has_same_settings)
+    store = folder.path / assessor_drift.CANARY_STORE_FILE
+    ledger.start_counting(context.folder, store)
+    run_identity.update_identity(folder, canaries.identity)
+    # A verdict in another store is not one of this night's assessor.
+    config = replace(canaries.config, out=str(folder.path), store=str(store))
+    return pipeline.run(
+        config, dataset=canaries.pooled, progress=progress, spend_limit=spend_limit, kind="canaries"
+    )
 
 
-def _choose_canary_folder(context: NightContext) -> Path:
+def _choose_canary_folder(context: NightContext, pool: _RunInput, canaries: _RunInput) -> Path:
     """Return the folder of this night's canaries: a new one where another assessor may judge the rest.
 
     Those of a start that was interrupted within the last hour are used, and continued.
@@ -253,11 +273,10 @@ def _choose_canary_folder(context: NightContext) -> Path:
     last = RunFolder(past[-1])
     store = last.path / assessor_drift.CANARY_STORE_FILE
     # A night that is not interrupted judges for as long after its canaries, and for longer.
-    is_interrupted = not (night / NIGHT_FILE).exists()
-    if is_interrupted and store_files.has_calls_only_since(store, datetime.now(UTC) - _CANARIES_AGE):
-        config = assessor_drift.make_canary_config(context.config, last.path, context.rules.canary_repeats)
-        if read_config(last).identity == find_identity(config, run_input.load_pooled_dataset(config)):
-            return last.path
+    is_recent = store_files.has_calls_only_since(store, datetime.now(UTC) - _CANARIES_AGE)
+    is_interrupted = is_recent and not (night / NIGHT_FILE).exists()
+    if is_interrupted and read_config(last).identity == canaries.identity:
+        return last.path
     finished = (last.path / "results.json").exists()
     if not finished or not assessor_drift.load_canary_grades(last).is_available(context.rules):
         # Another assessor may continue than the one that began.
@@ -265,7 +284,7 @@ def _choose_canary_folder(context: NightContext) -> Path:
         return last.path
     # Another assessor can only judge pairs that have no verdict yet.
     pool_store = stores.NightStores.from_context(context).find_latest(read_night(context.folder))
-    estimate = pipeline.estimate(replace(context.config, store=str(pool_store)))
+    estimate = pipeline.estimate(replace(context.config, store=str(pool_store)), pool.pooled)
     are_pairs_left = any(expected.calls for expected in estimate.assessors.values())
     return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}" if are_pairs_left else last.path
 

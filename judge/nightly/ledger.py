@@ -7,7 +7,7 @@ a start was killed may or may not have been sent: `calls` counts it, and `lost` 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from os.path import relpath
 from pathlib import Path
@@ -15,14 +15,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from judge import factory, run_input
+from judge import factory
 from judge.assess.assignment_plan import list_request_keys
 from judge.config.run import Config
-from judge.nightly.assessor_drift import CANARIES_FOLDER, make_canary_config
 from judge.nightly.record import STORE_OF_NIGHT, NightCost
 from judge.pricing.costs import Cost, add_costs, sum_cost
 from judge.pricing.prices import Price, find_common_price
-from judge.records import Call
+from judge.records import Call, Pair
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import from_json, to_json
 from judge.store import store_files
@@ -52,11 +51,14 @@ def start_counting(night: RunFolder, store: Path) -> None:
     _write_ledger(night, replace(ledger, counted={**ledger.counted, relpath(store, night.path): last_call}))
 
 
-def count_night_calls(night: RunFolder, config: Config, canary_repeats: int) -> NightLedger:
+def count_night_calls(
+    night: RunFolder, config: Config, pools: Iterable[tuple[Sequence[Pair], int]]
+) -> NightLedger:
     """Count the calls since the last count, and return what the night paid in all, at the prices of `config`.
 
-    Called before any store of the night is removed. Raises StoreError when a store cannot be read, InputError
-    when paid.json names another file than a store of these nights.
+    `pools` has the pairs of each run of the night with the number of its repeats. Called before any store of
+    the night is removed. Raises StoreError when a store cannot be read, InputError when paid.json names
+    another file than a store of these nights.
     """
     ledger = _read_ledger(night)
     counted, lost_count, served = {}, 0, {*ledger.served}
@@ -71,7 +73,7 @@ def count_night_calls(night: RunFolder, config: Config, canary_repeats: int) -> 
             counted[name] = new.last
             calls += new.calls
             served |= new.served if STORE_OF_NIGHT.fullmatch(store.name) else frozenset()
-    cost_total = add_night_costs([ledger.cost_total, *_compute_costs(calls, night, config, canary_repeats)])
+    cost_total = add_night_costs([ledger.cost_total, *_compute_costs(calls, config, pools)])
     cost_total = replace(cost_total, lost=ledger.cost_total.lost + lost_count)
     ledger = NightLedger(cost_total, counted, tuple(sorted(served)))
     _write_ledger(night, ledger)
@@ -93,7 +95,7 @@ def _write_ledger(night: RunFolder, ledger: NightLedger) -> None:
 
 
 def _compute_costs(
-    calls: Sequence[tuple[str, Call]], night: RunFolder, config: Config, canary_repeats: int
+    calls: Sequence[tuple[str, Call]], config: Config, pools: Iterable[tuple[Sequence[Pair], int]]
 ) -> list[Cost]:
     """Return the cost of the calls for each price: the members of a panel have their own."""
     if not calls:
@@ -102,11 +104,9 @@ def _compute_costs(
     prices = [factory.look_up_price(config, assessor.model) for assessor in assessors]
     shared_price, price_of_key = find_common_price(prices), dict[str, Price | None]()
     if any(prices) and shared_price is None:
-        canaries = make_canary_config(config, night.path / CANARIES_FOLDER, canary_repeats or 1)
-        for run in (config, canaries):
-            pairs = run_input.load_pooled_dataset(run).pool.pairs
+        for pairs, repeats in pools:
             for assessor, price in zip(assessors, prices, strict=True):
-                price_of_key |= dict.fromkeys(list_request_keys(pairs, assessor, run.repeats), price)
+                price_of_key |= dict.fromkeys(list_request_keys(pairs, assessor, repeats), price)
     by_price = defaultdict[Price | None, list[Call]](list)
     for key, call in calls:
         by_price[price_of_key.get(key, shared_price)].append(call)

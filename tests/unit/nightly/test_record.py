@@ -159,7 +159,7 @@ COST = {
 def test_the_cost_of_a_night_that_an_older_version_began_is_added_up(tmp_path: Path) -> None:
     # Version 2 wrote a count that version 1 does not have as null.
     (tmp_path / "paid.json").write_text(json.dumps({"paid": {**COST, "uncounted": None}, "counted": {}}))
-    cost = count_night_calls(RunFolder(tmp_path), Config(model="lexical"), 2).cost_total
+    cost = count_night_calls(RunFolder(tmp_path), Config(model="lexical"), []).cost_total
     assert (cost.calls, cost.usd, cost.lost) == (5, 0.5, 1)
     assert (cost.uncounted, cost.maybe_billed) == (0, 0)
 
@@ -179,4 +179,4 @@ def test_the_cost_of_a_night_that_an_older_version_began_is_added_up(tmp_path: P
 def test_a_damaged_file_of_costs_is_named(content: object, problem: str, tmp_path: Path) -> None:
     (tmp_path / "paid.json").write_text(json.dumps(content))
     with pytest.raises(InputError, match=rf"paid\.json: {problem}"):
-        count_night_calls(RunFolder(tmp_path), Config(model="lexical"), 2)
+        count_night_calls(RunFolder(tmp_path), Config(model="lexical"), [])
