@@ -177,9 +177,8 @@ def make_trend(
         raise InputError("no night can be read: {reasons}", reasons=join_messages(history.damaged))
     kinds = list_trend_measures(nights)
     chosen = _match_name(measure, kinds, Message("measure")) if measure else next(iter(kinds), "")
-    engines = (
-        (_match_name(engine, list_engines(nights), Message("engine")),) if engine else list_engines(nights)
-    )
+    names = list_engines(nights)
+    engines = (_match_name(engine, names, Message("engine")),) if engine else names
     kind = kinds.get(chosen, "mean")
     counted = _mark_counted_nights(nights)
     return Trend(
@@ -247,11 +246,8 @@ def _mark_counted_nights(nights: Sequence[NightRecord]) -> list[bool]:
     """
     of_night = list(zip(_identify_assessors(nights), nights, strict=True))
     last = [assessor for assessor, night in of_night if night.status != "assessor drift"][-1:]
-    return [
-        [assessor] == last
-        and night.status not in ("incomplete", "queries changed", "engine settings changed")
-        for assessor, night in of_night
-    ]
+    left_out = ("incomplete", "queries changed", "engine settings changed")
+    return [[assessor] == last and night.status not in left_out for assessor, night in of_night]
 
 
 def _identify_assessors(nights: Sequence[NightRecord]) -> list[str]:
@@ -259,19 +255,22 @@ def _identify_assessors(nights: Sequence[NightRecord]) -> list[str]:
 
     It is that of the night that became the baseline, and another one on a night of assessor drift. So it is
     another one from the night on whose drift was accepted, which makes that night the baseline. Where the
-    record of that night is missing, the assessor counts as another one. A baseline that is no night is of
-    the assessor of the night before.
+    record of that night is missing, the assessor counts as another one, and so it does after drift where
+    nothing is compared. A baseline that is no night is of the assessor of the night before.
     """
     accepted = {night.baseline.name for night in nights if night.baseline}
-    assessor, assessors, assessor_of = "", list[str](), dict[str, str]()
+    assessor, is_unknown, assessors, assessor_of = "", False, list[str](), dict[str, str]()
     for night in nights:
-        day = night.date.isoformat()
+        day, is_drift = night.date.isoformat(), night.status == "assessor drift"
         if baseline := night.baseline:
             is_night = is_day(baseline.name)
             key = baseline.name if is_night else baseline.id
             assessor = assessor_of.setdefault(key, key if is_night else assessor)
-            if night.status == "assessor drift":
+            if is_drift:
                 assessor = day if day in accepted else f"drifted from {baseline.id}"
+        elif is_unknown:
+            assessor = f"unknown from {day}"
+        is_unknown = is_drift and day not in accepted
         assessor_of[day] = assessor
         assessors.append(assessor)
     return assessors

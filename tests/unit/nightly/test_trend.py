@@ -284,6 +284,22 @@ def test_a_baseline_that_is_no_night_is_of_the_assessor_of_the_night_before(tmp_
     assert (ends, days) == ((0.2, 0.21, 0.2, 0.21), ["2026-05-03"])
 
 
+def test_the_assessor_of_a_night_after_drift_with_which_nothing_is_compared_is_unknown(
+    tmp_path: Path,
+) -> None:
+    alone = [
+        make_night(day, {"bing": value}, status="no baseline", baseline=None)
+        for day, value in (("2026-05-03", 0.62), ("2026-05-04", 0.63))
+    ]
+    ends, days = summarise(
+        tmp_path,
+        make_night("2026-05-01", {"bing": 0.61}),
+        make_drifted_night("2026-05-02", 0.2),
+        *alone,
+    )
+    assert (ends, days) == ((0.62, 0.63, 0.62, 0.63), ["2026-05-02", "2026-05-03"])
+
+
 def test_the_name_of_a_measure_is_read_in_upper_and_lower_case(tmp_path: Path) -> None:
     history = trend.read_history(write_nights(tmp_path, make_month()))
     assert make_trend(history, measure="sdcg@10").measure == "sDCG@10"
