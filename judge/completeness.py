@@ -78,7 +78,7 @@ def check_run(
             reason=explain_stop(asker.stopped),
         )
         incomplete = _make_incomplete(asker.stopped, message)
-    if incomplete is None and (failures := _describe_failures(judging.failures, len(judging.judgments))):
+    if incomplete is None and (failures := describe_failures(judging.failures, len(judging.judgments))):
         if summary.panel:
             warnings.append(Message("not every member graded every pair{failures}", failures=failures))
         else:
@@ -130,7 +130,7 @@ def _check_pairs(
                 count=member.judged,
                 total=of_assessor,
                 least=least,
-                failures=_describe_failures(failures, of_assessor),
+                failures=describe_failures(failures, of_assessor),
                 advice=advise_on_failed_pairs(failures, kind),
             )
     if summary.coverage < least:
@@ -139,7 +139,7 @@ def _check_pairs(
             " {advice}",
             coverage=summary.coverage,
             least=least,
-            failures=_describe_failures(judging.failures, len(judging.judgments)),
+            failures=describe_failures(judging.failures, len(judging.judgments)),
             advice=advise_on_failed_pairs(judging.failures, kind),
         )
     return None
@@ -185,7 +185,7 @@ def _describe_unanswered(dimension: str, questions: DimensionQuestions) -> Messa
     return Message(
         "{dimension}: not every question has an answer{failures}",
         dimension=Message(dimension),
-        failures=_describe_failures(questions.failures, questions.count),
+        failures=describe_failures(questions.failures, questions.count),
     )
 
 
@@ -228,7 +228,7 @@ def advise_on_failed_pairs(failures: Iterable[Judgment], kind: RunKind = "run") 
     return Message("run the same command again to get the rest")
 
 
-def _describe_failures(judgments: Iterable[Judgment], total: int) -> str:
+def describe_failures(judgments: Iterable[Judgment], total: int) -> str:
     """Return how many of `total` failed, the error kinds, and the most frequent message; empty if none."""
     failed = [(str(judgment.error), judgment.detail) for judgment in judgments if judgment.detail]
     if not failed:

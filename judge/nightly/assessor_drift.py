@@ -87,7 +87,8 @@ class CanaryCheck:
 def make_canary_config(config: Config, repeats: int) -> Config:
     """Return the options of a canary run with the assessor of `config`.
 
-    The options of the dataset and of other dimensions are for the night's dataset.
+    The options of the dataset and of other dimensions are for the night's dataset. How many canaries may
+    lack a grade is in `CanaryGrades.is_available`.
     """
     groups, defaults = (INPUT, OTHER_DIMENSIONS), Config()
     of_dataset = [name for name, option in list_options(Config).items() if option.group in groups]
@@ -97,6 +98,7 @@ def make_canary_config(config: Config, repeats: int) -> Config:
         repeats=repeats,
         depth=max(config.depth, 4),  # a query has four canaries, and a smaller depth asks about some of them
         measures=None,
+        min_coverage=0.0,
     )
 
 

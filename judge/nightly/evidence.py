@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from judge.analysis.combine_runs import CombinedRuns
 from judge.analysis.summary import Summary
+from judge.completeness import advise_on_failed_pairs, describe_failures
 from judge.config.nightly import NightlyConfig
 from judge.dataset.stored_dataset import PooledDataset
-from judge.errors import LimitReached
+from judge.errors import ASSESSOR_ERRORS, LimitReached
 from judge.measure.columns import tabulate_results
 from judge.measure.engine_summary import compute_no_snippet_shares
 from judge.messages import Message, NameList
@@ -268,13 +269,17 @@ def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig)
             grades=grades,
         )
     else:
-        # A run can be complete although more requests failed than `max_missing` allows.
+        # Replies without a verdict are answers.
+        failures = [
+            judgment
+            for judgment in check.last.judgments
+            if judgment.grade is None and judgment.error not in ASSESSOR_ERRORS
+        ]
         too_many = Message(
-            "{count:,} of {requests:,} requests failed, more than max_missing {most:.0%}; run the same"
-            " command again, or raise max_missing in [nightly]",
-            count=grades.requested - grades.judged - grades.unreadable,
-            requests=grades.requested,
+            "more than max_missing {most:.0%} of the requests failed{failures}; {advice}",
             most=rules.max_missing,
+            failures=describe_failures(failures, grades.requested),
+            advice=advise_on_failed_pairs(failures, "canaries"),
         )
         why = incomplete.message if incomplete else too_many
         yield Message("the assessor did not answer the canaries: {why}", why=why)
