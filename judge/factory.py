@@ -26,7 +26,7 @@ from judge.config.toml_file import read_table_rows
 from judge.dataset.label_files import read_examples
 from judge.errors import InputError, JudgeError, SetupError, advise_install
 from judge.measure.formulas import Floats
-from judge.messages import Message, SeparatedNames, join_messages
+from judge.messages import Message, OptionName, SeparatedNames, join_messages
 from judge.models.batch_api import BatchModel
 from judge.models.providers import FORMS, PROVIDERS, Model, open_model, split_address
 from judge.models.server import ServerAccess
@@ -145,9 +145,19 @@ def build_question_estimator(config: Config, store: VerdictStore | None) -> Ques
 
 
 def build_embedder(spec: str, store: Path, base_url: str | None = None) -> Callable[[Sequence[str]], Floats]:
-    """Return what embeds texts by the embeddings called `spec`, cached beside `store`."""
+    """Return what embeds texts by the embeddings called `spec`, cached beside `store`.
+
+    Raises InputError for the address of a server where the embeddings are those of this process.
+    """
     from judge.dimensions.embeddings import CONCURRENCY, TIMEOUT, open_embedder
 
+    if base_url is not None and (spec == "lsa" or spec.startswith("local:")):
+        raise InputError(
+            "{option} is for {needed}, not for {models}; omit {option}",
+            option=OptionName("--base-url"),
+            needed=Message("a model at a server"),
+            models=spec,
+        )
     access = ServerAccess(base_url, copy_environment(), timeout=TIMEOUT, concurrency=CONCURRENCY)
     return open_embedder(spec, access, store)
 

@@ -217,6 +217,10 @@ def test_labels_need_a_scale_and_a_plan_that_exist(tmp_path: Path) -> None:
             "base_url is for embeddings; add embeddings, or omit base_url",
         ),
         (
+            lambda run: judge.score(run, embeddings="lsa", base_url="http://x"),
+            "base_url is for a model at a server, not for lsa; omit base_url",
+        ),
+        (
             lambda run: judge.score(run, "nDCG@50"),
             "nDCG@50 needs more ranks than are judged (depth = 10); use @10 at most",
         ),
