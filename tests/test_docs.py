@@ -36,7 +36,7 @@ RUN = [Document(path) for path in READMES.values()] + list_pages("en")
 #: The locale in which a document runs.
 LOCALES = {"en": "C.UTF-8", "zh": "zh_CN.UTF-8"}
 #: What each sample on the page of the Python API prints.
-PRINTED = ("nDCG@10", "nDCG@5", "0.5 [{'rank': 1")
+PRINTED = ("nDCG@10", "geography", "nDCG@5", "0.5 [{'rank': 1")
 
 
 def identify(document: Document) -> str:

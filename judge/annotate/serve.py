@@ -193,4 +193,5 @@ def _describe_labels(session: AnnotationSession, plan: Path | None, t: Translato
     ]
     if labelled < total:
         lines.append(t("to continue: {command}", command=again))
-    return "\n".join((*lines, session.command))
+    lines.append(t("to compare them with the grades of the assessor: {command}", command=session.command))
+    return "\n".join(lines)

@@ -324,7 +324,7 @@ def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
     Raise `InputError` for an empty list or an unknown measure.
     """
     if isinstance(names, str):
-        names = filter(None, re.split(r"[\s,;]+(?![^(]*\))", names.strip()))
+        names = filter(None, re.split(r"[\s,;，；、]+(?![^(]*\))", names.strip()))
     measures = tuple(dict.fromkeys(map(parse_measure, names)))
     if not measures:
         raise InputError("no measure is named; the defaults are {names}", names=" ".join(DEFAULT_MEASURES))

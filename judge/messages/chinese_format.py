@@ -1,7 +1,8 @@
 """Values in Chinese templates.
 
 A Chinese template has a space between Chinese and a value, because most values are numbers or Latin names.
-The space goes where the value is Chinese, too: no space stands between two Chinese characters.
+The space goes where the value is Chinese, too: no space stands between two Chinese characters. It stays
+around a path, whose end nothing else shows.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,6 +24,10 @@ def _is_chinese(char: str) -> bool:
     return "\u2e80" <= char <= "\u9fff" or "\uff00" <= char <= "\uffef"
 
 
+def _is_path(value: str) -> bool:
+    return "/" in value and " " not in value
+
+
 def format_chinese(template: str, values: Mapping[str, object]) -> str:
     """Return what `str.format` returns for the values, without spaces between Chinese characters."""
 
@@ -37,9 +42,10 @@ def format_chinese(template: str, values: Mapping[str, object]) -> str:
 
 def fill_chinese(template: str, render_field: Callable[[str, str, str | None], str]) -> str:
     """Return the template with what `render_field` returns for each field, its format and its conversion."""
-    text = ""
+    text = value = ""
     for literal, field, spec, conversion in _parse_template(template):
-        if literal.startswith(" ") and _is_chinese(literal[1:2]) and _is_chinese(text.rstrip(_ISOLATES)[-1:]):
+        is_joined = literal.startswith(" ") and _is_chinese(literal[1:2]) and not _is_path(value)
+        if is_joined and _is_chinese(text.rstrip(_ISOLATES)[-1:]):
             literal = literal[1:]
         text += literal
         if field is None:

@@ -289,17 +289,23 @@ def format_interval(t: Translator, ends: Interval | None, form: str) -> str:
 
 def _format_end(end: float, form: str) -> str:
     """Return an end of an interval; one that is not 0 does not round to 0, because its side of 0 decides."""
-    text = format(end, form)
+    text = format(0.0 if abs(end) <= TIE else end, form)
     if abs(end) <= TIE or not form.endswith("f") or re.search("[1-9]", text):
         return text
     return ("-" if end < 0 else text[: text.index("0")]) + text.lstrip("+-")[:-1] + "1"
 
 
 def format_plain_number(value: float | None, form: str = ".3f", nothing: str = "-") -> str:
-    """Return a number of a text that is copied, with a hyphen as its sign; `nothing` for None."""
+    """Return a number of a text that is copied, with a hyphen as its sign; `nothing` for None.
+
+    A number that rounds to 0 has no minus sign.
+    """
     if form.endswith("%"):
         return format_share(value, nothing, form)
-    return nothing if value is None else format(value, form)
+    if value is None:
+        return nothing
+    text = format(value, form)
+    return format(abs(value), form) if float(text.replace(",", "")) == 0 else text
 
 
 def format_plain_range(t: Translator, ends: Sequence[float] | None, form: str = ".3f") -> str:

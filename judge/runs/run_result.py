@@ -12,6 +12,7 @@ from judge.analysis.judged_run import JudgedRun, score_run
 from judge.analysis.summary import Summary
 from judge.errors import InputError, RunIncomplete
 from judge.flags import TEXT_MISSING
+from judge.measure.compare import PairComparison
 from judge.measure.engine_summary import EngineResult, Latency, RerankRelevancy, TokenCount
 from judge.measure.measures import parse_measure
 from judge.measure.score import Scores
@@ -82,7 +83,8 @@ class RunResult(JudgedRun):
         """One row for each pair of engines by each measure: difference, interval, p, conclusion."""
         import pandas as pd
 
-        return _fill_empty_columns(pd.DataFrame([asdict(pair) for pair in self.summary.comparisons]))
+        rows = [asdict(pair) for pair in self.summary.comparisons]
+        return _fill_empty_columns(pd.DataFrame(rows, columns=list(PairComparison.__slots__)))
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
@@ -90,24 +92,19 @@ class RunResult(JudgedRun):
         import pandas as pd
 
         pairs = {pair.key: pair for pair in self.pool.pairs}
-        rows = []
-        for judgment in self.judgments:
-            pair = pairs[judgment.key]
-            rows.append(
-                {
-                    "query_id": judgment.query_id,
-                    "query": pair.query.raw_text,
-                    "snippet_id": judgment.snippet_id,
-                    "title": pair.snippet.title,
-                    "snippet": pair.snippet.text,
-                    "repeat": judgment.repeat,
-                    "grade": judgment.grade,
-                    "reason": judgment.reason,
-                    "error": judgment.error,
-                    "flags": judgment.flags,
-                }
-            )
-        return pd.DataFrame(rows).astype({"grade": "Int64"}) if rows else pd.DataFrame()
+        judged = [(judgment, pairs[judgment.key]) for judgment in self.judgments]
+        columns = {
+            "query_id": [judgment.query_id for judgment, _ in judged],
+            "query": [pair.query.raw_text for _, pair in judged],
+            "snippet_id": [judgment.snippet_id for judgment, _ in judged],
+            "title": [pair.snippet.title for _, pair in judged],
+            "snippet": [pair.snippet.text for _, pair in judged],
+            **{
+                name: [getattr(judgment, name) for judgment, _ in judged]
+                for name in ("repeat", "grade", "reason", "error", "flags")
+            },
+        }
+        return pd.DataFrame(columns).astype({"repeat": "int64", "grade": "Int64"})
 
     def means(self, engine: str) -> dict[str, float]:
         """Return the engine's mean by each measure that has one, under names that experiment trackers accept.

@@ -51,6 +51,16 @@ def test_a_run_gives_data_frames(tmp_path: Path) -> None:
     assert outcome.incomplete is None
 
 
+def test_a_result_without_judgments_or_comparisons_has_their_columns(tmp_path: Path) -> None:
+    full = judge.run(ROWS, "lexical", out=str(tmp_path / "full"))
+    with LoopbackServer(lambda _: Reply(status=401)) as server:
+        empty = judge.run(ROWS[:2], "openai:m", base_url=server.openai_url, out=str(tmp_path / "empty"))
+    assert (len(empty.verdicts), len(empty.comparisons)) == (0, 0)
+    for frame, expected in ((empty.verdicts, full.verdicts), (empty.comparisons, full.comparisons)):
+        assert list(frame.columns) == list(expected.columns)
+    assert empty.verdicts["grade"].dtype == "Int64"
+
+
 def test_a_column_of_numbers_without_a_value_is_one_of_numbers(tmp_path: Path) -> None:
     with LoopbackServer(lambda _: Reply("I will not say.")) as server:
         outcome = judge.run(ROWS, "openai:m", base_url=server.openai_url, out=str(tmp_path / "x"))

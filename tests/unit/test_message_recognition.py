@@ -174,6 +174,7 @@ def test_a_long_text_of_another_person_takes_no_longer_than_its_length(part: str
         ("在 {n:,} 条中有 {part:.1%}", {"n": 1234, "part": 0.5}, "在 1,234 条中有 50.0%"),
         ("引擎 {a!r} 有", {"a": "百度"}, "引擎 '百度' 有"),
         ("{a} {b}", {"a": "百度", "b": "必应"}, "百度 必应"),
+        ("运行 {a} 中的引擎", {"a": "runs/今晚"}, "运行 runs/今晚 中的引擎"),
         ("见 {night.day} 的{{}}", {"night": SimpleNamespace(day="今日")}, "见今日的{}"),
         ("", {}, ""),
     ],

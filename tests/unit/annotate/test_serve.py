@@ -223,6 +223,7 @@ def test_resuming_says_so_and_a_second_one_is_refused(run: Path) -> None:
         farewell = server.interrupt()
     assert farewell.startswith("1 of 20 pairs are labelled")
     assert f"to continue: judge annotate {run} --who again" in farewell
+    assert f"to compare them with the grades of the assessor: judge agree {run} --qrels" in farewell
     with start_serving(run, "--who", "again") as server:
         assert server.greeting.endswith("1 of them is labelled")
 

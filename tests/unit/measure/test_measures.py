@@ -127,6 +127,7 @@ def test_lists_split_at_spaces_and_commas_outside_brackets_and_drop_repeats() ->
         "P@5",
         "nDCG@10",
     ]
+    assert list(map(str, parse_measures("P@5，R@5、AP@5"))) == ["P@5", "R@5", "AP@5"]
     with pytest.raises(InputError, match="no measure is named"):
         parse_measures(" ")
 

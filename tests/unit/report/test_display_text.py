@@ -35,6 +35,8 @@ def test_numbers_of_a_page_have_a_minus_and_those_of_other_texts_a_hyphen() -> N
     assert format_number(-0.0371, "+.3f") == "−0.037"
     assert format_range((-0.5, 0.25), "+.2f") == "−0.50 … +0.25"
     assert format_plain_number(-0.0371, "+.3f") == "-0.037"
+    assert [format_plain_number(value, "+.4f") for value in (-5.9e-16, -0.0, 0.0)] == ["+0.0000"] * 3
+    assert (format_plain_number(-0.00004, ".4f"), format_plain_number(0, ",")) == ("0.0000", "0")
     assert (format_number(None), format_plain_number(None)) == ("–", "-")
 
 
@@ -60,6 +62,7 @@ def test_an_end_of_an_interval_that_is_not_0_shows_on_which_side_of_0_it_is() ->
     assert format_plain_range(ENGLISH, (0.00003, 0.1), "+.4f") == "+0.0001 to +0.1000"
     assert format_range((-0.2, -0.0003), "+.3f") == "−0.200 … −0.001"
     assert format_range((0.0, 1.0)) == "0.000 … 1.000"
+    assert format_range((-5.9e-16, 1.0), "+.1f") == "+0.0 … +1.0"
     assert format_range((None, 0.5)) == "– … 0.500"
     assert format_interval(ENGLISH, (0.0001, 0.1), ".1%") == " (95%: 0.0% to 10.0%)"
 
