@@ -96,8 +96,8 @@ def run(
         unmeasured = [questions.cost for name, questions in asker.questions.items() if name not in dimensions]
         cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
         spec = replace(judged_run.spec, selftest=selftests, cost=cost)
-        if judging.stopped is not None:
-            reason = config.source.name_keys_in(explain_stop(judging.stopped))
+        if asker.stopped is not None:
+            reason = config.source.name_keys_in(explain_stop(asker.stopped))
             spec = replace(spec, stopped=make_text(reason)._asdict())
         cache = FileCache(make_cache_path(store_file))
         judged_run = replace(judged_run, spec=spec, dimensions=dimensions)

@@ -112,6 +112,8 @@ def render_report(
     extras = extras or ReportExtras()
     page_data = queries.page.select(read)
     named_summary = use_display_names(summary)
+    if extras.night.banner:  # it says why the night stopped
+        named_summary = replace(named_summary, stopped={})
     yield from render_page(
         "judge.report",
         "report.html.jinja",
@@ -120,7 +122,7 @@ def render_report(
         run=fit_on_line(run),
         night_exit=extras.night.exit,
         night_banner=extras.night.banner or extras.night.band,
-        missing=build_texts(_warn_missing, named_summary, extras),
+        missing=build_texts(_warn_missing, named_summary, extras.min_coverage),
         headline=build_text(choose_headline, named_summary),
         segments=build_texts(describe_segment_differences, named_summary),
         alarms=build_texts(_list_alarms, named_summary),
@@ -142,11 +144,9 @@ def render_report(
     )
 
 
-def _warn_missing(t: Translator, summary: Summary, extras: ReportExtras) -> Iterator[str]:
+def _warn_missing(t: Translator, summary: Summary, least: float) -> Iterator[str]:
     """Yield what stands first: results or grades are missing."""
-    # The banner of a night says why it stopped.
-    without_reason = replace(summary, stopped={}) if extras.night.banner else summary
-    yield run_warnings.warn_incomplete(t, without_reason, extras.min_coverage)
+    yield run_warnings.warn_incomplete(t, summary, least)
     yield from run_warnings.warn_without_results(t, summary)
 
 

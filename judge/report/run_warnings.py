@@ -92,9 +92,10 @@ def describe_measures(t: Translator, summary: Summary) -> Iterator[str]:
 
 
 def _warn_unjudged(t: Translator, summary: Summary) -> str:
-    missing, stopped = summary.judgments - summary.judged, summary.stopped.get(t.language)
-    if not missing:
-        return ""
+    missing, reason = summary.judgments - summary.judged, summary.stopped.get(t.language)
+    stop = t(" The judging stopped: {reason}.", reason=escape_hidden(reason)) if reason else ""
+    if not missing:  # controls, or questions besides grades, are
+        return stop.strip()
     counts = {
         t(JUDGMENT_ERRORS[kind]) if kind in JUDGMENT_ERRORS else kind: count
         for kind, count in summary.failures.items()
@@ -112,9 +113,7 @@ def _warn_unjudged(t: Translator, summary: Summary) -> str:
         run=summary,
         coverage=format_share(summary.coverage, form=".1%"),
         failures=t(": {names}", names=t.join(failures)) if failures else "",
-        advice=t(" The judging stopped: {reason}.", reason=escape_hidden(stopped))
-        if stopped
-        else advise_on_failures(t, summary.failures, waiting=waiting > 0),
+        advice=stop or advise_on_failures(t, summary.failures, waiting=waiting > 0),
         imputed=explain_imputation(t, summary),
     )
 

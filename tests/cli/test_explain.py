@@ -144,7 +144,10 @@ def test_a_budget_that_ends_keeps_the_grades(tmp_path: Path) -> None:
     out, code, output = run_explained(tmp_path, reply_with_explanation, "--max-calls", 19)
     assert code == 3
     assert "the pairs are judged, but not all questions of the dimensions are answered" in output
+    assert output.count("--max-calls 19 is used up") == 1
     assert read_summary(out)["judged"] == 18
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert (page.count("The judging stopped: "), page.count(" 19 is used up; run the same")) == (1, 1)
 
 
 def test_a_model_without_texts_is_refused(tmp_path: Path) -> None:
