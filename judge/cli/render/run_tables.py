@@ -88,12 +88,14 @@ def make_engine_table(title: str, summary: Summary, columns: Iterable[EngineColu
 
 def list_run_parts(result: RunResult, *, saved: bool = True) -> Iterator[Part]:
     """Yield what was judged, the engines best first, warnings, and, when `saved`, where the files are."""
-    summary, folder, least = result.summary, result.folder, MIN_COVERAGE
-    if result.incomplete:  # the error says what is missing, and why
-        summary, least = replace(summary, stopped={}), 1.0
+    summary, folder = result.summary, result.folder
+    # What is missing stands first where it is too much.
+    least = 1.0 if result.incomplete else MIN_COVERAGE
+    if result.incomplete and summary.stopped:  # the error says what is missing, and why
+        summary = replace(summary, stopped={})
         yield explain_imputation(t, summary).strip()
-    else:  # what is missing stands first where it is too much
-        yield warn_incomplete(t, summary)
+    else:
+        yield warn_incomplete(t, summary, least)
     yield from _list_warnings(result)
     yield from _list_engine_tables(summary)
     yield from assessor_sentences.describe_controls(t, summary)
