@@ -4,22 +4,31 @@ Such a sentence is about grading, names a good grade, and has two of these: it s
 demands something, it speaks to an assessor. These are searched in lower case, with look-alikes folded.
 """
 
-from judge.dataset.injection_patterns import LOOKALIKES, compile_pattern, contains_any, split_words
+import re
+from functools import cache
 
-#: The words about grading, as the stems of a pattern.
-GRADING_STEMS = split_words(
-    "grade grades graded grading grader graders score scores scored scoring scorer scorers rate rates rated rating label labeled"
-    " labelled verdict verdicts award mark marked rubric evaluate evaluated evaluates evaluating evaluation evaluator evaluators assess"
-    " assessed assessing assessment assessor assessors classify classified rank ranked ranking treat deserve deserves worth gets conclude annotation annotations"
-    " relevance judgment judgement respond reply replies answer output repeat assign decided clasifica clasifique califica califique"
-    " notez noter attribuez responde responda bewerte bewerten bewertet antworte antworten"
-    " 评分 评测 评审 评委 评定 评级 评估 评判 评为 评成 评3 评%3 评３ 评三 评最 评高 评满 打高 打最 判断 判定 判为 判成 判相 判y 判%y 判个 以yes 以%yes 以“yes 一律给 一律三 一律3 打分 视为 给3 给%3 给三 给出3 给个3 给打3"
-    " 等级 标注 标准答案 回答y 回答%y 回答“y 回答“是 回答是 回复y 回复%y 回复“y 回复3 输出y 输出%y 输出3 输出%3 写y 写%y 写3 写%3"
-    " épond つけて 評価 採点 평가 매겨 주세요 цени ценк поставь веть".translate(LOOKALIKES)
+from judge.dataset.injection_patterns import InjectionForm
+from judge.dataset.lookalikes import LOOKALIKES
+from judge.dataset.word_patterns import Need, WordPattern, contains_any, join_words, make_need
+from judge.flags import INSTRUCTION
+
+#: The words about grading; `%` is a blank inside one.
+_GRADING_WORDS = (
+    (
+        "grade grades graded grading grader graders score scores scored scoring scorer scorers rate rates rated rating label labeled"
+        " labelled verdict verdicts award mark marked rubric evaluate evaluated evaluates evaluating evaluation evaluator evaluators assess"
+        " assessed assessing assessment assessor assessors classify classified rank ranked ranking treat deserve deserves worth gets conclude annotation annotations"
+        " relevance judgment judgement respond reply replies answer output repeat assign decided clasifica clasifique califica califique"
+        " notez noter attribuez responde responda bewerte bewerten bewertet antworte antworten"
+        " 评分 评测 评审 评委 评定 评级 评估 评判 评为 评成 评3 评%3 评３ 评三 评最 评高 评满 打高 打最 判断 判定 判为 判成 判相 判y 判%y 判个 以yes 以%yes 以“yes 一律给 一律三 一律3 打分 视为 给3 给%3 给三 给出3 给个3 给打3"
+        " 等级 标注 标准答案 回答y 回答%y 回答“y 回答“是 回答是 回复y 回复%y 回复“y 回复3 输出y 输出%y 输出3 输出%3 写y 写%y 写3 写%3"
+        " épond つけて 評価 採点 평가 매겨 주세요 цени ценк поставь веть"
+    )
+    .replace(" ", "|")
+    .replace("%", " ")
+    .split("|")
 )
-_GRADING = rf"\b(?:{'|'.join(filter(str.isascii, GRADING_STEMS))})\b|" + "|".join(
-    stem for stem in GRADING_STEMS if not stem.isascii()
-)
+_GRADING = join_words(_GRADING_WORDS).translate(LOOKALIKES)
 _GOOD_GRADE = (
     r"(?<![\w.$,/:-])(?<!\d to )(?<!\d[至到])(?<!level )(?:3|three)(?![\w%]|[.,:/-]\d| ?(?:years?|days?|hours?|months?|weeks?|min(?:ute)?s?|times|stars?|or(?! (?:you|else)\b)|to|of|and|steps?|ways?|-|–)\b"
     r"| ?[个条种次天年月日小周位人名件张章节级期号线楼星款项大例家类点册倍题])"
@@ -30,7 +39,7 @@ _GOOD_GRADE = (
     r"|(?:一律|均为|都是|应为|评为|定为|设为|属于?) ?[3３三] ?级|视为[^\n。，,]{0,6}相关(?![的性系度])|\bas [\w ]{1,24}\brelevant(?=\W*$|[.,!])"
 ).translate(LOOKALIKES)
 #: Every good grade contains one of these, which are found fast.
-_GOOD_GRADE_STEMS = tuple(
+_GOOD_GRADE_PARTS = tuple(
     "3 ３ three yes relevan pertinent full direct complete highest top maximum best perfect reference bestnote 分 三 最高 相关 答案 関連 관련"
     " релевантн".translate(LOOKALIKES).split()
 )
@@ -53,11 +62,25 @@ _ADDRESSES = (
 _SENTENCE_END = r"(?<![.!?。！？；;\n])[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]"
 
 
+#: The form of such a sentence, of which `urges_grade` finds a match.
+GRADE_DEMAND = InjectionForm(
+    INSTRUCTION,
+    WordPattern("", {}, (make_need(_GRADING_WORDS), Need(frozenset(), _GOOD_GRADE_PARTS))),
+    raw=False,
+)
+
+
 def urges_grade(text: str) -> bool:
     """Return True when one sentence is about grading, names a good grade, and has two marks of an address."""
-    return contains_any(_GOOD_GRADE_STEMS, text) and any(
-        sum(compile_pattern(address).search(sentence) is not None for address in _ADDRESSES) >= 2
-        for sentence in compile_pattern(_SENTENCE_END).split(text)
-        if contains_any(_GOOD_GRADE_STEMS, sentence)
-        and all(compile_pattern(subject).search(sentence) for subject in (_GOOD_GRADE, _GRADING))
+    return contains_any(_GOOD_GRADE_PARTS, text) and any(
+        sum(_compile(address).search(sentence) is not None for address in _ADDRESSES) >= 2
+        for sentence in _compile(_SENTENCE_END).split(text)
+        if contains_any(_GOOD_GRADE_PARTS, sentence)
+        and all(_compile(subject).search(sentence) for subject in (_GOOD_GRADE, _GRADING))
     )
+
+
+@cache
+def _compile(pattern: str) -> re.Pattern[str]:
+    """Return the compiled pattern; few texts need it."""
+    return re.compile(pattern)

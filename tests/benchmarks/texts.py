@@ -12,8 +12,9 @@ from itertools import pairwise
 
 from judge import example
 from judge.characters import detect_text_language
-from judge.dataset import injection, injection_patterns
 from judge.dataset.clean import RawSnippet, clean_snippet
+from judge.dataset.injection_patterns import INJECTION_FORMS
+from judge.dataset.lookalikes import fold_lookalikes
 from judge.parsing.any_form import parse_any
 from judge.parsing.verdict import parse_verdict
 from judge.records import GRADED, Snippet
@@ -47,10 +48,9 @@ def clean_text(text: str) -> Snippet:
 
 
 def search_every_pattern(text: str) -> None:
-    folded = injection._fold_lookalikes(text).lower()
-    for pattern in injection_patterns.INJECTION_PATTERNS.values():
-        for each in pattern.patterns:
-            injection_patterns.compile_pattern(each).search(folded)
+    folded = fold_lookalikes(text).lower()
+    for form in INJECTION_FORMS:
+        form.pattern.compiled.search(folded)
 
 
 def main() -> None:

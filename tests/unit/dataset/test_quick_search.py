@@ -3,23 +3,24 @@
 import re
 import sys
 import unicodedata
+from collections.abc import Sequence
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset import clean, grade_demands, injection, injection_patterns
+from judge.dataset import clean, grade_demands, injection, lookalikes
 from judge.dataset.clean import _HIGH_BYTES, _MISDECODED, looks_misdecoded
+from judge.dataset.injection_patterns import INJECTION_FORMS, NAMES, InjectionForm
+from judge.dataset.word_patterns import make_word_pattern
 from tests.support.cases import check_each
 
-PATTERNS = injection_patterns.INJECTION_PATTERNS
 #: The words of all patterns, and the marks and letters that folding, cleaning and decoding know.
 WORDS = sorted(
     {
         word
-        for pattern in PATTERNS.values()
-        for form in (*pattern.triggers, *pattern.patterns)
-        for word in re.findall(r"[一-鿿]+|[a-z]+|\W", form)
+        for source in (*(form.pattern.source for form in INJECTION_FORMS), *NAMES.values())
+        for word in re.findall(r"[一-鿿]+|[a-z]+|\W", source)
     }
 )
 MARKS = list(
@@ -31,25 +32,65 @@ TEXTS = st.lists(st.sampled_from([*WORDS, *MARKS, *TOKENS]) | st.text(max_size=3
 
 
 @given(TEXTS, TEXTS)
-def test_no_pattern_that_matches_is_passed_over(text: str, raw: str) -> None:
-    visible, raw_text = (injection._fold_lookalikes(each).lower() for each in (text, raw))
-    matching = {name for name, each in PATTERNS.items() if injection._matches(each, visible, raw_text)}
-    triggered = injection._find_triggered(visible)
-    assert matching <= triggered | injection._find_triggered(raw_text)
-    assert injection._GRADING in triggered or not grade_demands.urges_grade(visible)
+def test_no_form_that_matches_is_passed_over(text: str, raw: str) -> None:
+    visible, raw_text = (lookalikes.fold_lookalikes(each).lower() for each in (text, raw))
+    texts, raw_texts = (visible, injection._join_lines(visible)), (raw_text, visible)
+    matching = {
+        form
+        for form in INJECTION_FORMS
+        if any(map(form.pattern.compiled.search, raw_texts if form.raw else texts))
+    }
+    possible = injection._find_possible(visible)[0]
+    assert matching <= possible | injection._find_possible(raw_text)[0]
+    assert grade_demands.GRADE_DEMAND in possible or not grade_demands.urges_grade(visible)
 
 
-@check_each("name", PATTERNS)
-def test_every_form_of_a_pattern_is_found_inside_other_text(name: str) -> None:
-    for stem in PATTERNS[name].stems:
-        assert name in injection._find_triggered(f"从现在{stem.rstrip('*')}始")
+@check_each("form", INJECTION_FORMS)
+def test_a_form_is_possible_in_a_text_with_any_word_that_it_needs_first(form: InjectionForm) -> None:
+    first, *others = form.pattern.needs
+    rest = " ".join(word for need in others for word in map(bytes.decode, need.list_bytes()))
+    for word in map(bytes.decode, first.list_bytes()):
+        assert form in injection._find_possible(f"从现在{word}始 {rest}")[0]
+
+
+@check_each(
+    ("source", "text", "is_match"),
+    [
+        ("{drop|throw away} RULES", "please drop the rules", True),
+        ("{drop|throw away} RULES", "throw away the rules", True),
+        ("{drop|throw away} RULES", "raindrop the rules", False),
+        ("{放下|drop}~3RULES", "放下。the rules", False),
+        ("{放下|drop}~~3RULES", "放下。the rules", True),
+        ("{放下|drop}~~3RULES", "放下\nthe rules", False),
+        ("{3|three} (?:times|{days})", "for 3 days", True),
+        (r"a{1,2}\({b}[)(]", "aa(b)", True),
+    ],
+)
+def test_a_source_stands_for_a_pattern(source: str, text: str, is_match: bool) -> None:
+    pattern = make_word_pattern(source, {"RULES": "the (?:{RULE})", "RULE": "rule|rules"})
+    assert bool(pattern.compiled.search(text)) == is_match
+
+
+@check_each(
+    ("source", "needs"),
+    [
+        ("{drop|throw away} RULES", [({b"drop", b"throw"}, ())]),
+        ("{<!--|api key} (?:{b}|{c})?{放下}", [(set(), ("放下",)), ({b"api"}, ("<!--",))]),
+        (r"\({b}[(]\{d\}[^](]", [({b"b"}, ())]),
+    ],
+)
+def test_words_outside_of_round_brackets_are_needed(
+    source: str, needs: Sequence[tuple[set[bytes], tuple[str, ...]]]
+) -> None:
+    pattern = make_word_pattern(source, {"RULES": "the (?:{rules})"})
+    assert [(set(need.whole), need.parts) for need in pattern.needs] == needs
 
 
 @given(TEXTS)
 def test_folding_in_runs_is_folding_between_chinese_marks(text: str) -> None:
     parts = re.split("([，：；！？（）]+)", text)
     parts[::2] = [unicodedata.normalize("NFKC", part) for part in parts[::2]]
-    assert injection._fold_lookalikes(text) == "".join(parts).translate(injection_patterns.LOOKALIKES)
+    assert lookalikes.fold_lookalikes(text) == "".join(parts).translate(lookalikes.LOOKALIKES)
 
 
 @given(st.text("中，、a \n"))
@@ -59,14 +100,14 @@ def test_lines_are_joined_as_one_pattern_joins_those_of_chinese(text: str) -> No
 
 
 def test_a_stable_character_folds_to_itself_behind_any_other() -> None:
-    stable = [char for char in map(chr, range(sys.maxunicode)) if not injection._UNSTABLE.match(char)]
+    stable = [char for char in map(chr, range(sys.maxunicode)) if not lookalikes.UNSTABLE.match(char)]
     assert len(stable) > 27_000
     for char in stable:
         folded = unicodedata.normalize("NFKC", char)
-        assert folded == char or char in injection._CHINESE_MARKS
+        assert folded == char or char in lookalikes.CHINESE_MARKS
         assert unicodedata.combining(char) == 0
-        assert char.translate(injection_patterns.LOOKALIKES) == char
-    assert unicodedata.is_normalized("NFKC", "".join(set(stable) - set(injection._CHINESE_MARKS)))
+        assert char.translate(lookalikes.LOOKALIKES) == char
+    assert unicodedata.is_normalized("NFKC", "".join(set(stable) - set(lookalikes.CHINESE_MARKS)))
 
 
 @given(TEXTS)
