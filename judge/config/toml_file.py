@@ -20,10 +20,12 @@ _TYPOGRAPHIC_QUOTES = ("“", "”", "‘", "’", "＂", "＇")
 TABLES = frozenset({"collect", "nightly"})
 #: Earlier names of options in TOML files, with their present names.
 ALIASES: Mapping[str, str] = {"patience": "max_wait", "grace": "shutdown_timeout"}
+#: A name in a form, such as NAME, or of a column of a file.
+_COLUMN = "[A-Za-z_\u4e00-\u9fff]+"
 #: What follows an option in a template: a field with its value, a form such as FILE, or the end of the word.
 _VALUE = (
     r"(?:[ ](?P<value>\{[^}%]*\})"
-    r"|[ ](?P<form>\w+=[A-Za-z_]+(?:,\w+=[A-Za-z_]+)*|[A-Z][A-Z,]*[A-Z])|(?![\w-]))"
+    rf"|[ ](?P<form>\w+={_COLUMN}(?:,\w+={_COLUMN})*|[A-Z][A-Z,]*[A-Z])|(?![\w-]))"
 )
 #: A table in TOML or Python: its first key, the value of that, and the other keys.
 _TABLE = re.compile(r"(\{[ '])\w+( = |': )([^,}]*?)(?:, [^}]*?)?( ?\})")
@@ -217,15 +219,19 @@ class ConfigSource:
                     raise InputError("{file}: no such file{where}", file=path, where=where)
 
 
+def _is_column(name: str, value: str) -> bool:
+    return value.casefold() == name or not value.isascii()
+
+
 def _name_entries(entries: Sequence[tuple[str, str]], table: re.Match[str]) -> str:
     """Return a table in TOML or Python with other `entries`.
 
-    A value that is its name in another case, as in snippet=Snippet, is a column of a file. Others, such as
-    NAME, stand for any, and have the value of the table.
+    A value that is its name in another case, as in snippet=Snippet, or in Chinese is a column of a file.
+    Others, such as NAME, stand for any, and have the value of the table.
     """
     begin, sign, example, end = table.groups()
     values = (
-        f"{name}{sign}" + (example[0] + value + example[0] if value.casefold() == name else example)
+        f"{name}{sign}" + (example[0] + value + example[0] if _is_column(name, value) else example)
         for name, value in entries
     )
     return begin + f", {begin[1].strip()}".join(values) + end
@@ -246,7 +252,7 @@ def name_keys(template: str, spellings: Mapping[str, str]) -> str:
         if match["form"]:
             example = spellings.get(f"{match['word']} FORM", key)
             # The example of a table takes the names before the signs; NAME in NAME=URL stands for any.
-            entries = re.findall("([a-z_]+)=([A-Za-z_]+)", match["form"])
+            entries = re.findall(f"([a-z_]+)=({_COLUMN})", match["form"])
             return _TABLE.sub(partial(_name_entries, entries), example) if entries else example
         return f"{key} = {match['value']}" if match["value"] else key
 

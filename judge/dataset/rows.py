@@ -24,6 +24,16 @@ FIELDS = frozenset(
 )
 #: Fields that `--columns` can rename. Without `-m expected`, `expected` is an extra column like any other.
 COLUMN_FIELDS = tuple(sorted({*FIELDS, "expected"}))
+#: What Chinese files call the fields, for the advice on a header.
+_CHINESE_NAMES: Mapping[str, str] = {
+    **dict.fromkeys(("查询", "查询词", "搜索词"), "query"),
+    **dict.fromkeys(("引擎", "搜索引擎"), "engine"),
+    **dict.fromkeys(("排名", "名次", "排序"), "rank"),
+    **dict.fromkeys(("标题", "题目"), "title"),
+    **dict.fromkeys(("摘要", "摘要内容"), "snippet"),
+    **dict.fromkeys(("链接", "网址"), "url"),
+    "日期": "date",
+}
 #: The name of a column that needs no quotation marks in `--columns`.
 _PLAIN_NAME = re.compile(r"[^\s,='\"]+")
 #: Fields of the query in a nested record; the other ones belong to a result.
@@ -103,15 +113,16 @@ class RowFormat:
     def advise_rename(self, missing: Collection[str], names: Collection[str]) -> Message:
         """Return what to do about the `missing` fields of a file, which has columns called `names`.
 
-        The option names all columns that differ from a field in upper and lower case only.
+        The option names all columns that differ from a field in upper and lower case only, or have its
+        Chinese name.
         """
         if not self.is_of_dataset:
             return Message("Rename the one that holds it (case and spaces matter)")
         columns = dict.fromkeys(missing, "NAME")
         for name in map(str, names):
-            field = name.casefold()
+            field = _CHINESE_NAMES.get(name, name.casefold())
             is_field = field in missing or (field in COLUMN_FIELDS and field not in (*names, *self.columns))
-            if is_field and _PLAIN_NAME.fullmatch(name):
+            if is_field and _PLAIN_NAME.fullmatch(name) and columns.get(field, "NAME") == "NAME":
                 columns[field] = name
         return Message(
             "Rename the one that holds it (case and spaces matter), or name it: {option}",

@@ -255,6 +255,10 @@ def test_a_file_has_the_words_of_each_option() -> None:
         name_keys("add --columns query=Query,url=URL,snippet=NAME.", words)
         == 'add columns = { query = "Query", url = "URL", snippet = "text" }.'
     )
+    assert (
+        name_keys("add --columns query=查询,url=链接.", words)
+        == 'add columns = { query = "查询", url = "链接" }.'
+    )
     for command in ("see judge run --on ray", "uv sync --extra ray", "/a--on/b", "a/--on"):
         assert name_keys(command, words) == command
     words = list_spellings(CollectConfig, list_options(CollectConfig))

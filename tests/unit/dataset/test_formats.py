@@ -364,7 +364,7 @@ def test_the_cell_of_a_sheet_with_the_error_of_a_formula_is_named(tmp_path: Path
     content = write_workbook([["query", "text"], ["tea", "leaf"], ["tea", "#REF!"]])
     path = write_content(tmp_path, "d.xlsx", content)
     (warning,) = read_dataset(path, lang="en", max_chars=400, columns={"snippet": "text"}).warnings
-    assert f": 1, the first one '#REF!' at {path}: sheet 'Sheet' row 3: field 'text'. They" in warning
+    assert f": 1, the first one '#REF!' at {path}: sheet 'Sheet' row 3, field 'text'. They" in warning
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 no archive"])

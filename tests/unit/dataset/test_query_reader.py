@@ -452,6 +452,10 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
             "--columns query=Query,snippet=Snippet,rank=Rank",
         ),
         (
+            '{"查询": "q", "引擎": "a", "排名": 1, "标题": "t", "摘要": "s", "链接": "u", "网址": "v"}\n',
+            "--columns query=查询,engine=引擎,rank=排名,title=标题,snippet=摘要,url=链接",
+        ),
+        (
             '{"query": "q", "text": "s"}\n',
             "d.jsonl:1: there is no field 'snippet', only 'query', 'text'. If one of them holds the texts of"
             " results, name it: --columns snippet=NAME. If the file holds queries only, get their results"
