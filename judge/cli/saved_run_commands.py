@@ -142,7 +142,7 @@ def measures() -> None:
 
 def show(
     run: RunFolderArgument,
-    query: Annotated[str, make_option("Id or text of the query.", "--query")],
+    query: Annotated[str, make_option("Id or text of the query.", "--query")] = "",
     json: JsonOption = False,
 ) -> None:
     """Print the snippets of a query with grades and reasons."""

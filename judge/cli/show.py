@@ -38,7 +38,7 @@ def find_query(run: Path, query: str) -> tuple[QueryEntry, list[str]]:
     """Return the query with the id `query`, else with that text, of a run, and the names of all its engines.
 
     They are in the results.json in the folder `run`. Raise InputError when it has no such query, or several
-    with that text. Failed judgments have the `detail` of judgments.jsonl.
+    with that text, or `query` is empty. Failed judgments have the `detail` of judgments.jsonl.
     """
     folder, path = RunFolder(run), run / "results.json"
     with translate_run_errors(run):
@@ -48,7 +48,9 @@ def find_query(run: Path, query: str) -> tuple[QueryEntry, list[str]]:
         if entry is not None:
             return _add_details(folder, entry), engines
     raise InputError(
-        "{run}: has no query {query!r:.80}; it has {count}, e.g. {examples}",
+        "{run}: has no query {query!r:.80}; it has {count}, e.g. {examples}"
+        if query
+        else "{run}: name one of its queries with --query; it has {count}, e.g. {examples}",
         run=run,
         query=query,
         count=len(texts),

@@ -127,6 +127,9 @@ def test_show_prints_grades_and_reasons(demo: Path) -> None:
             assert snippet["url"] in result.stdout
     assert "<em>" not in result.stdout
     assert run_judge("show", demo, "--query", "nope").returncode == 2
+    unnamed = run_judge("show", demo)
+    assert unnamed.returncode == 2
+    assert f"{demo}: name one of its queries with --query; it has 12, e.g. '" in unnamed.stderr
 
 
 def test_show_takes_the_text_of_a_query(demo: Path) -> None:
