@@ -12,7 +12,7 @@ from judge.measure.stability import MeasureStability, RepeatStability, VarianceC
 from judge.messages import Translator
 from judge.records import ScaleName
 from judge.report.comparison_sentences import rank_means
-from judge.report.display_text import format_counted_share, format_interval, format_p_value
+from judge.report.display_text import count_pairs, format_counted_share, format_interval, format_p_value
 
 
 def describe_served_models(t: Translator, summary: Summary) -> str:
@@ -50,30 +50,24 @@ def describe_labels(t: Translator, summary: Summary) -> Iterator[str]:
                 labels=labels,
             )
         return
-    yield t.translate_plural(
-        "{count:,} of {pairs:,} pairs has the grade of a person ({source}).",
-        "{count:,} of {pairs:,} pairs have the grade of a person ({source}).",
-        labels.pairs,
+    yield t(
+        "People graded {labels.pairs:,} of {pairs:,} pairs ({labels.source}).",
+        labels=labels,
         pairs=summary.pairs,
-        source=labels.source,
     )
     yield describe_unmatched_labels(t, labels.unmatched)
     check = labels.check
     if check is None:
         return
     if check.same_grade.value is None:
-        yield t.translate_plural(
-            "The assessor gave no grade to the {count:,} labelled pair of the sample.",
-            "The assessor gave no grade to the {count:,} labelled pairs of the sample.",
-            check.pairs,
+        yield t(
+            "The assessor gave no grade to {pairs} that people labelled.", pairs=count_pairs(t, check.pairs)
         )
         return
-    yield t.translate_plural(
-        "On a sample of {count:,} labelled pair, the assessor gives the grade of the person to"
+    yield t(
+        "On a sample of {pairs} that people labelled, the assessor gives the same grade to"
         " {same:.1%}{interval}, kappa {kappa}; the mean of assessor - person is {bias:+.2f}.",
-        "On a sample of {count:,} labelled pairs, the assessor gives the grade of the person to"
-        " {same:.1%}{interval}, kappa {kappa}; the mean of assessor - person is {bias:+.2f}.",
-        check.judged,
+        pairs=count_pairs(t, check.judged),
         kappa=t("unknown") if check.kappa.value is None else f"{check.kappa.value:.3f}",
         same=check.same_grade.value,
         interval=format_interval(t, check.same_grade.ci95, ".1%"),

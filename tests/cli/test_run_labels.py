@@ -133,8 +133,8 @@ def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: P
     assert "the labels or the sample of --check changed" in refused.stderr
     printed = run_judge("score", out).stdout
     assert f"{PAIRS} results, {PAIRS} pairs\n" in printed
-    assert f"{PAIRS} of {PAIRS} pairs have the grade of a person (labels.txt)." in printed
-    assert f"the assessor gives the grade of the person to {grades.count(3) / 8:.1%}" in printed
+    assert f"People graded {PAIRS} of {PAIRS} pairs (labels.txt)." in printed
+    assert f"the assessor gives the same grade to {grades.count(3) / 8:.1%}" in printed
     assert f", kappa {check['kappa']['value']:.3f}; " in printed
     assert f"the mean of assessor - person is {sum(grades) / 8 - 3:+.2f}." in printed
     agreed = run_judge("agree", out, "--qrels", labels)

@@ -45,12 +45,10 @@ def describe_estimate(estimate: RunEstimate) -> Iterator[str]:
 
 def describe_questions(name: str, questions: QuestionEstimate) -> str:
     """Return what the questions of a dimension would cost."""
-    return t.translate_plural(
-        "{name}: {known}at most {count:,} question, about {run.prompt_tokens:,} tokens in and"
+    return t(
+        "{name}: {known}at most {questions}, about {run.prompt_tokens:,} tokens in and"
         " {run.completion_tokens:,} out, {price}",
-        "{name}: {known}at most {count:,} questions, about {run.prompt_tokens:,} tokens in and"
-        " {run.completion_tokens:,} out, {price}",
-        questions.calls,
+        questions=t.translate_plural("{count:,} question", "{count:,} questions", questions.calls),
         known=t("{count:,} answers known, ", count=questions.known) if questions.known else "",
         name=t(name),
         run=questions,

@@ -95,7 +95,7 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three_engines: Mapping[
     assert lines[0].startswith("8 queries, 3 engines, judged down to rank 5 by lexical/graded, 2 repeats")
     labels = {"source": "people.qrels", "pairs": 7, "unmatched": 2, "check": None}
     assert render_tables({**three_engines, "labels": labels}).splitlines()[1:3] == [
-        f"7 of {three_engines['pairs']} pairs have the grade of a person (people.qrels).",
+        f"People graded 7 of {three_engines['pairs']} pairs (people.qrels).",
         "Labels that match no pair of this run are ignored: 2.",
     ]
     assert lines[0].endswith("100.0% judged")
