@@ -54,17 +54,17 @@ class RankedLists:
         """True where a snippet has no grade, duplicates included."""
         return np.greater_equal(self.unjudged_index, 0)
 
-    def look_up_gains(self, table: Floats, unjudged: float, cutoff: int) -> Floats:
-        """Return the gains down to `cutoff`: `table[grade]`, `unjudged` where open, 0 for duplicates."""
+    def look_up_gains(self, gains: Floats, unjudged: float, cutoff: int) -> Floats:
+        """Return the gains down to `cutoff`: `gains[grade]`, `unjudged` where open, 0 for duplicates."""
         grade, origin = self.grade[..., :cutoff], self.origin[..., :cutoff]
         # The entry of `NO_GRADE` is the last one.
-        gain: Floats = np.append(table, unjudged)[grade]
+        gain: Floats = np.append(gains, unjudged)[grade]
         gain[origin != np.arange(origin.shape[-1])] = 0.0
         return gain
 
-    def look_up_pool_gains(self, table: Floats) -> Floats:
+    def look_up_pool_gains(self, gains: Floats) -> Floats:
         """Return the (topics, documents) gain of the best known grade of each document, 0 without a grade."""
-        return np.append(table, 0.0)[self.best]
+        return np.append(gains, 0.0)[self.best]
 
     def select_topics(self, chosen: Bools | Ints) -> RankedLists:
         """Return the lists of the `chosen` topics, by their indexes or marks (topics,)."""

@@ -62,7 +62,7 @@ def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats
     """
     if measure.name == "Judged":
         return compute_judged_shares(measure, lists)
-    table = compute_gains(measure, scale)
+    gains = compute_gains(measure, scale)
     cutoff = measure.choose_cutoff(lists.depth)
     if measure.own:
         engines, topics, ranks = lists.grade.shape
@@ -70,11 +70,11 @@ def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats
         # A list alone takes ten times its ranks: a copy of its arrays, and those of its pool.
         for block in split_blocks(np.arange(topics), 10 * engines * ranks):
             alone = isolate_lists(measure, lists.select_topics(block))
-            values[:, block] = _compute_pooled_values(measure, alone, table).reshape(engines, -1)
+            values[:, block] = _compute_pooled_values(measure, alone, gains).reshape(engines, -1)
         return values
     if not measure.pool_free:
-        return _compute_pooled_values(measure, lists, table)
-    value = apply_formula(measure, lists.look_up_gains(table, 0.0, cutoff), float(table[-1]))
+        return _compute_pooled_values(measure, lists, gains)
+    value = apply_formula(measure, lists.look_up_gains(gains, 0.0, cutoff), float(gains[-1]))
     return divide(value, count_returned(lists), 0.0) if measure.name == "SetP" else value
 
 
@@ -100,15 +100,15 @@ def isolate_lists(measure: Measure, lists: RankedLists) -> RankedLists:
     return lists.isolate(measure.choose_cutoff(lists.depth) if measure.name == "AP" else lists.depth)
 
 
-def _compute_pooled_values(measure: Measure, lists: RankedLists, table: Floats) -> Floats:
+def _compute_pooled_values(measure: Measure, lists: RankedLists, gains: Floats) -> Floats:
     """Return the (engines, topics) values of nDCG, AP and R."""
     cutoff = measure.choose_cutoff(lists.depth)
-    pool = lists.look_up_pool_gains(table)
+    pool = lists.look_up_pool_gains(gains)
     if measure.name == "nDCG":
         divisor = dcg(-np.sort(-pool, axis=-1)[:, :cutoff])
     else:
         divisor = np.add.reduce(pool, axis=-1)
-    gained = apply_formula(measure, lists.look_up_gains(table, 0.0, cutoff))
+    gained = apply_formula(measure, lists.look_up_gains(gains, 0.0, cutoff))
     return divide(gained, divisor, 0.0 if measure.own else np.nan)
 
 
@@ -133,17 +133,17 @@ def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floa
     """
     if measure.name == "Judged":
         return value, value
-    table = compute_gains(measure, scale)
+    gains = compute_gains(measure, scale)
     if measure.own:
-        low, high = _bound_pooled_values(measure, isolate_lists(measure, lists), table, value.reshape(1, -1))
+        low, high = _bound_pooled_values(measure, isolate_lists(measure, lists), gains, value.reshape(1, -1))
         return low.reshape(value.shape), high.reshape(value.shape)
     if not measure.pool_free:
-        return _bound_pooled_values(measure, lists, table, value)
-    top, cutoff = float(table[-1]), measure.choose_cutoff(lists.depth)
+        return _bound_pooled_values(measure, lists, gains, value)
+    top, cutoff = float(gains[-1]), measure.choose_cutoff(lists.depth)
     if measure.granular:
-        return _bound_mean(lists.look_up_gains(table, 0.0, cutoff), lists.open[..., :cutoff])
+        return _bound_mean(lists.look_up_gains(gains, 0.0, cutoff), lists.open[..., :cutoff])
     # A gain never lowers any other value that the pool does not divide.
-    high = apply_formula(measure, lists.look_up_gains(table, top, cutoff), top)
+    high = apply_formula(measure, lists.look_up_gains(gains, top, cutoff), top)
     return value, divide(high, count_returned(lists), 0.0) if measure.name == "SetP" else high
 
 
@@ -165,18 +165,18 @@ def _bound_mean(relevance: Floats, is_open: Bools) -> tuple[Floats, Floats]:
 
 
 def _bound_pooled_values(
-    measure: Measure, lists: RankedLists, table: Floats, value: Floats
+    measure: Measure, lists: RankedLists, gains: Floats, value: Floats
 ) -> tuple[Floats, Floats]:
     """Return the (engines, topics) lowest and highest possible values of nDCG, AP or R.
 
-    `table` holds the gain of each grade. Only grades with which the measure is defined count; for a list
+    `gains` are those of the grades. Only grades with which the measure is defined count; for a list
     alone it always is, with 0 where nothing is relevant.
     """
     low, high = value.copy(), value.copy()
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
     view = _View.from_lists(lists.select_topics(unsure), measure.choose_cutoff(lists.depth))
-    steps = np.diff(table)
-    levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(table)) if steps[grade - 1] > 0]
+    steps = np.diff(gains)
+    levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(gains)) if steps[grade - 1] > 0]
     low[:, unsure] = _find_lowest(measure, view, levels)
     high[:, unsure] = _find_highest(measure, view, levels)
     return low, high
