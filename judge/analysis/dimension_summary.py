@@ -12,8 +12,8 @@ from types import MappingProxyType
 import numpy as np
 
 from judge.dataset.clean import clean_query
-from judge.measure.engine_summary import t_quantile
-from judge.measure.resampling import Interval, make_finite_interval
+from judge.measure.engine_summary import compute_t_interval
+from judge.measure.resampling import Interval
 from judge.messages import MeasureName, Message
 from judge.pricing.costs import RunCost
 from judge.records import ListKey, Query
@@ -115,12 +115,9 @@ def average_values(values: Iterable[float | None], least: float = 0.0, most: flo
     numbers = np.array(sorted(value for value in values if value is not None), dtype=np.float64)
     if not numbers.size:
         return DimensionMean(None, None, 0)
-    mean, interval = float(numbers.mean()), None
     # Equal values say nothing of how far others are from them.
-    if numbers.size > 1 and numbers.min() < numbers.max():
-        reach = float(t_quantile(numbers.size - 1) * numbers.std(ddof=1) / np.sqrt(numbers.size))
-        interval = make_finite_interval(max(mean - reach, least), min(mean + reach, most))
-    return DimensionMean(mean, interval, numbers.size)
+    interval = compute_t_interval(numbers, least, most) if numbers[0] < numbers[-1] else None
+    return DimensionMean(float(numbers.mean()), interval, numbers.size)
 
 
 def summarise_dimension(

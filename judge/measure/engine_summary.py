@@ -18,7 +18,7 @@ from judge.flags import TEXT_MISSING
 from judge.measure.columns import ResultColumns
 from judge.measure.formulas import Bools, Floats, Ints, convert_non_finite, divide, list_distinct
 from judge.measure.resampling import LEVEL, Interval, make_finite_interval
-from judge.measure.score import Scores, compute_bounded_mean, compute_nan_mean
+from judge.measure.score import Scores, compute_bounded_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,6 @@ def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     shared: Bools = np.all(known, axis=0)
     unknown = ~known & ~np.isnan(low)
     undefined = ~known & ~unknown & ~scores.without_list[..., None]
-    intervals = _compute_t_intervals(value, np.array(scores.largest))
     means: dict[str, dict[str, MeasureMean]] = {engine: {} for engine in scores.engines}
     for row, engine in enumerate(scores.engines):
         for column, measure in enumerate(scores.measures):
@@ -164,7 +163,7 @@ def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
             means[engine][str(measure)] = MeasureMean(
                 mean=mean,
                 n=int(known[cells].sum()),
-                ci95=make_finite_interval(*intervals[row, column]),
+                ci95=compute_t_interval(value[cells][known[cells]], 0.0, scores.largest[column]),
                 bounds=(lowest, highest),
                 undefined=int(undefined[cells].sum()),
                 unknown=int(unknown[cells].sum()),
@@ -174,18 +173,13 @@ def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     return means
 
 
-def _compute_t_intervals(value: Floats, largest: Floats) -> Floats:
-    """Return the (engines, measures, 2) ends of 95% t intervals of means of (engines, queries, measures).
-
-    They are cut to the range of the measure, 0 to `largest`. NaN for fewer than 2 queries.
-    """
-    defined: Bools = ~np.isnan(value)
-    count = defined.sum(1).astype(np.float64)
-    mean = compute_nan_mean(value, axis=1)
-    squares = np.where(defined, np.square(value - mean[:, None]), 0.0).sum(1)
-    se = np.sqrt(divide(squares, count * (count - 1), np.nan))
-    reach = np.vectorize(t_quantile, otypes=[float])(np.maximum(count - 1, 1).astype(int)) * se
-    return np.stack([np.maximum(mean - reach, 0.0), np.minimum(mean + reach, largest)], axis=-1)
+def compute_t_interval(values: Floats, least: float, most: float) -> Interval | None:
+    """Return the 95% t interval of the mean of `values`, cut at `least` and `most`; None for fewer than 2."""
+    if values.size < 2:
+        return None
+    mean = float(values.mean())
+    reach = t_quantile(values.size - 1) * float(values.std(ddof=1)) / sqrt(values.size)
+    return make_finite_interval(max(mean - reach, least), min(mean + reach, most))
 
 
 def _measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> RerankRelevancy | None:
