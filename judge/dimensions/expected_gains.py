@@ -3,25 +3,29 @@
 A grade that is nearly as probable as the next one counts with both. It makes no call.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 import numpy as np
 
 from judge.analysis.dimension_summary import DimensionResult, summarise_dimension
 from judge.analysis.judged_run import JudgedRun
-from judge.dataset.pool import list_firsts
+from judge.measure.arrays import find_origins
+from judge.measure.columns import ResultColumns
 from judge.measure.formulas import (
+    Bools,
     Floats,
+    Ints,
     apply_formula,
     compute_gains,
     convert_non_finite,
     dcg,
+    divide,
     find_largest_value,
 )
 from judge.measure.measures import Measure
+from judge.measure.score import compute_nan_mean
 from judge.messages import Message
-from judge.records import ListKey, PairKey, Ranking
+from judge.records import Judgment
 
 #: Measures that are sums over ranks, so that their mean over grades follows from the mean gains.
 _LINEAR_MEASURES = ("nDCG", "sDCG", "DCG", "P")
@@ -35,8 +39,10 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
     gains that are left would count as much as those of other queries.
     """
     scale, depth = run.spec.scale, run.pool.depth
-    shares, certain = _average_shares(run)
-    if not certain:
+    results, judgments = run.tabulate()
+    rows, shape = judgments.rows, (len(results.snippet_ids), scale.top + 1)
+    shares, certainty = _average_shares(run.judgments, rows["pair"], shape)
+    if np.isnan(certainty).all():
         remark = Message(
             "no grade of this run has probabilities; those of one decision model have, such as"
             " -m decision:openai:NAME, but not those of a panel"
@@ -48,72 +54,58 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
         if measure.name in _LINEAR_MEASURES and measure.compares_engines
     ]
     measures = measures or [Measure("sDCG", depth)]
-    values: dict[ListKey, dict[str, float | None]] = defaultdict(dict)
-    rankings = [ranking for ranking in run.dataset.rankings if ranking.error is None]
+    # A document gains once in a list. Past the end of one, the pair is -1: the last entry.
+    is_first = find_origins(results.document) == np.arange(results.document.shape[-1])
+    has_gain = np.isin(
+        np.arange(len(results.queries)), rows["query"][rows["is_graded"] & (rows["grade"] > 0)]
+    )
+    columns: dict[str, Floats] = {}
     for measure in measures:
-        gains = compute_gains(measure, scale)
-        expected = {key: float(share @ gains) for key, share in shares.items()}
-        divisors = dict.fromkeys(run.dataset.queries, 1.0)
+        gains, cutoff = compute_gains(measure, scale), measure.choose_cutoff(depth)
+        expected = np.append(shares @ gains, 0.0)[results.pair]
+        value = apply_formula(measure, np.where(is_first, expected, 0.0)[..., :cutoff], float(gains[-1]))
         if measure.name == "nDCG":
-            divisors = _sum_ideals(run, expected, measure)
-        for ranking in rankings:
-            gain = _list_gains(ranking, expected, measure.choose_cutoff(depth))
-            divisor = divisors.get(ranking.query_id) or np.nan
-            value = convert_non_finite(float(apply_formula(measure, gain, gains[-1])) / divisor)
-            values[ranking.key][f"expected {measure}"] = value
+            value = divide(value, _sum_ideals(results, expected, cutoff, has_gain), np.nan)
+        columns[f"expected {measure}"] = value
     ranges = {f"expected {measure}": (0.0, find_largest_value(measure, scale, depth)) for measure in measures}
-    name = f"probability of the grade@{depth}"
-    for ranking in rankings:
-        ids = [snippet.id for snippet in ranking.snippets[:depth]]
-        known = [certain[key] for snippet_id in ids if (key := (ranking.query_id, snippet_id)) in certain]
-        values[ranking.key][name] = sum(known) / len(known) if known else None
+    of_grades = np.append(certainty, np.nan)[results.pair]
+    columns[f"probability of the grade@{depth}"] = compute_nan_mean(of_grades, axis=-1)
+    values = {
+        (engine, query): {name: convert_non_finite(column[row, at]) for name, column in columns.items()}
+        for row, engine in enumerate(results.engines)
+        for at, query in enumerate(results.queries)
+        if not results.without_list[row, at]
+    }
     return summarise_dimension(values, run.dataset.engines, ranges=ranges)
 
 
-def _average_shares(run: JudgedRun) -> tuple[dict[PairKey, Floats], dict[PairKey, float]]:
-    """Return the (grades,) mean probabilities of each graded pair, and the mean probability of its grade.
+def _average_shares(
+    judgments: Iterable[Judgment], pairs: Ints, shape: tuple[int, int]
+) -> tuple[Floats, Floats]:
+    """Return the (pairs, grades) mean probabilities of each pair, and the mean probability of its grade.
 
-    The second has only pairs whose grades have probabilities.
+    `pairs` has the pair of each judgment, -1 for none. NaN without a grade, or without probabilities.
     """
-    top = run.spec.scale.top
-    rows: dict[PairKey, list[Floats]] = defaultdict(list)
-    certain: dict[PairKey, list[float]] = defaultdict(list)
-    for judgment in run.judgments:
-        if judgment.grade is None:
+    totals, counts = np.zeros(shape), np.zeros(shape[0])
+    certain, certain_counts = np.zeros(shape[0]), np.zeros(shape[0])
+    for judgment, pair in zip(judgments, pairs.tolist(), strict=True):
+        if judgment.grade is None or pair < 0:
             continue
-        key, shares = judgment.key, judgment.probabilities
-        if len(shares) == top + 1:
-            rows[key].append(np.array(shares))
-            certain[key].append(shares[judgment.grade])
+        shares = judgment.probabilities
+        counts[pair] += 1
+        if len(shares) == shape[1]:
+            totals[pair] += shares
+            certain[pair] += shares[judgment.grade]
+            certain_counts[pair] += 1
         else:
-            rows[key].append(np.eye(top + 1)[judgment.grade])
-    return (
-        {key: np.mean(of_pair, axis=0) for key, of_pair in rows.items()},
-        {key: sum(shares) / len(shares) for key, shares in certain.items()},
-    )
+            totals[pair, judgment.grade] += 1
+    return divide(totals, counts[:, None], np.nan), divide(certain, certain_counts, np.nan)
 
 
-def _list_gains(ranking: Ranking, expected: Mapping[PairKey, float], cutoff: int) -> Floats:
-    """Return the gains down to `cutoff`, 0 where a document comes again, NaN where one is unknown."""
-    gains = [
-        expected.get((ranking.query_id, snippet_id), np.nan) if snippet_id else 0.0
-        for snippet_id in list_firsts(ranking)[:cutoff]
-    ]
-    return np.array(gains + [0.0] * (cutoff - len(gains)))
-
-
-def _sum_ideals(run: JudgedRun, expected: Mapping[PairKey, float], measure: Measure) -> dict[str, float]:
-    """Return the DCG of the best order of the documents of each query that has an nDCG."""
-    best: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    relevant = {judgment.query_id for judgment in run.judgments if judgment.grade}
-    for ranking in run.dataset.rankings:
-        for snippet, document in zip(ranking.snippets, ranking.documents, strict=False):
-            gain = expected.get((ranking.query_id, snippet.id), np.nan)
-            of_query = best[ranking.query_id]
-            of_query[document] = float(np.maximum(of_query[document], gain))
-    cutoff = measure.choose_cutoff(run.pool.depth)
-    return {
-        query_id: float(dcg(-np.sort(-np.array(list(gains.values())))[:cutoff]))
-        for query_id, gains in best.items()
-        if query_id in relevant and not np.isnan(list(gains.values())).any()
-    }
+def _sum_ideals(results: ResultColumns, expected: Floats, cutoff: int, has_gain: Bools) -> Floats:
+    """Return the (queries,) DCG of the best order of each query's documents, NaN where it has no nDCG."""
+    best = np.zeros((len(results.queries), int(results.document.max(initial=0)) + 1))
+    engine, query, rank = np.nonzero(results.pair >= 0)
+    np.maximum.at(best, (query, results.document[engine, query, rank]), expected[engine, query, rank])
+    ideal = dcg(-np.sort(-best)[:, :cutoff])
+    return np.where(has_gain & ~np.isnan(best).any(1), ideal, np.nan)

@@ -135,7 +135,7 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
     times = len(repeats)  # each query is a topic this many times
     wider = (0, 0), (0, 0), (0, width - results.pair.shape[-1])
     padded = np.pad(results.document, wider, constant_values=-1)
-    origin, document = (np.repeat(array, times, axis=1) for array in (_find_origins(padded), padded))
+    origin, document = (np.repeat(array, times, axis=1) for array in (find_origins(padded), padded))
     pair = np.repeat(np.pad(results.pair, wider, constant_values=-1), times, axis=1)
     repeat = np.arange(pair.shape[1])[:, None] % times
     # The row added here is that of pair -1, past the end of a list.
@@ -153,7 +153,7 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
     return Arrays(results, repeats, grades, lists)
 
 
-def _find_origins(document: Ints) -> Ints:
+def find_origins(document: Ints) -> Ints:
     """Return the rank from 0 at which each of (…, ranks) has its document first, -1 past the end."""
     order = np.argsort(document, axis=-1, kind="stable")
     begins = np.diff(np.take_along_axis(document, order, -1), axis=-1, prepend=-2) != 0
