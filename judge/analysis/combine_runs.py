@@ -17,13 +17,13 @@ from judge.analysis.grade_shift import (
     count_regraded,
     explain_inequality,
     find_shift,
-    list_grades,
 )
 from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import LabelUse
 from judge.dataset.labels import list_unreturned
 from judge.dataset.pool import build_pool, pool_dataset
 from judge.errors import InputError
+from judge.measure.agreement import map_grades
 from judge.measure.measures import Measure, list_default_measures
 from judge.measure.resampling import ALPHA
 from judge.messages import Message, NameList, SeparatedNames
@@ -230,7 +230,7 @@ def _separate_grades(
     A pair without a grade in any run has one id, so that one grade is estimated for it.
     """
     run_of = {engine: name for (name, _), engine in names.items()}
-    graded = {key[:2] for of_run in judgments.values() for key in list_grades(of_run)}
+    graded = {key[:2] for of_run in judgments.values() for key in map_grades(of_run)}
 
     def mark(name: str, query_id: str, snippet_id: str) -> str:
         return f"{name}/{snippet_id}" if (query_id, snippet_id) in graded else snippet_id

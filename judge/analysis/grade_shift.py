@@ -9,6 +9,7 @@ import numpy as np
 
 from judge.analysis.judged_run import JudgedRun
 from judge.flags import LABEL
+from judge.measure.agreement import map_grades
 from judge.measure.resampling import compute_randomisation_p, holm
 from judge.messages import Message, NameList
 from judge.records import Judgment, PairKey, Query
@@ -79,13 +80,13 @@ def explain_inequality(runs: Mapping[str, JudgedRun], queries: Mapping[str, Quer
 def find_shift(judgments: JudgmentsByRun) -> GradeShift | None:
     """Return the most significant change of grades from the first run to another, on their common pairs."""
     (_, first), *others = judgments.items()
-    before = list_grades(first)
+    before = map_grades(first)
     shifts = []
     for name, run in others:
         labelled = _find_labelled_pairs(first) | _find_labelled_pairs(run)
         sources: set[_GradeSource] = set()
         moved: dict[str, list[int]] = {}
-        for key, grade in list_grades(run).items():
+        for key, grade in map_grades(run).items():
             if key in before:
                 moved.setdefault(key[0], []).append(grade - before[key])
                 if grade != before[key]:
@@ -103,15 +104,6 @@ def _find_labelled_pairs(judgments: Iterable[Judgment]) -> set[PairKey]:
     return {judgment.key for judgment in judgments if LABEL in judgment.flags}
 
 
-def list_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str, int], int]:
-    """Return the grades by (query id, snippet id, repeat)."""
-    return {
-        (*judgment.key, judgment.repeat): judgment.grade
-        for judgment in judgments
-        if judgment.grade is not None
-    }
-
-
 def count_regraded(judgments: JudgmentsByRun) -> tuple[int, int, int]:
     """Return the numbers of pairs that two runs graded, and of grades that assessor and people changed."""
     grades: dict[tuple[str, str, int], int] = {}
@@ -119,7 +111,7 @@ def count_regraded(judgments: JudgmentsByRun) -> tuple[int, int, int]:
     labelled: set[PairKey] = set()
     for of_run in judgments.values():
         labelled |= _find_labelled_pairs(of_run)
-        for key, grade in list_grades(of_run).items():
+        for key, grade in map_grades(of_run).items():
             shared += key in grades
             if grades.setdefault(key, grade) != grade:
                 by_people += key[:2] in labelled

@@ -280,6 +280,15 @@ _ON_SIDES: Mapping[str, Statistic] = {
 }
 
 
+def map_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str, int], int]:
+    """Return the grades by (query id, snippet id, repeat)."""
+    return {
+        (*judgment.key, judgment.repeat): judgment.grade
+        for judgment in judgments
+        if judgment.grade is not None
+    }
+
+
 def compute_median_grades(judgments: Iterable[Judgment]) -> dict[PairKey, int]:
     """Return the median grade of each pair over its repeats, halves rounded up; not of empty snippets."""
     by_pair: dict[PairKey, list[int]] = {}

@@ -15,7 +15,7 @@ from statistics import fmean, median_high, median_low
 import numpy as np
 
 from judge.flags import PANEL_SHORT, PANEL_SPLIT, PANEL_TIE
-from judge.measure.agreement import cohen_kappa, count_confusions
+from judge.measure.agreement import cohen_kappa, count_confusions, map_grades
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.formulas import convert_non_finite, list_distinct
 from judge.measure.score import Scores
@@ -165,11 +165,7 @@ def _summarise_member(name: str, judgments: Sequence[Judgment], scale: Scale) ->
 
 def _compare_members(members: JudgmentsByMember, scale: Scale) -> Iterator[MemberPair]:
     grades = {
-        name: {
-            (*judgment.key, judgment.repeat): judgment.grade
-            for judgment in judgments
-            if judgment.grade is not None and not judgment.is_by_rule
-        }
+        name: map_grades(judgment for judgment in judgments if not judgment.is_by_rule)
         for name, judgments in members.items()
     }
     for a, b in combinations(grades, 2):
