@@ -64,17 +64,12 @@ def gather_evidence(context: NightContext, judged_night: JudgedNight) -> Evidenc
         )
         is_stopped = not judged_night.missing
         return replace(evidence, is_stopped=is_stopped, to_accept=again if is_stopped else "")
+    evidence = replace(evidence, unavailable=_find_unavailable_engines(context, judged_night.run))
     if baseline:
         return _compare(context, judged_night, judged_night.run, baseline, evidence)
     later_models = _find_later_models(judged_night, None)
     changes = [Message("{reason}; make the next night the baseline", reason=text) for text in later_models]
-    errors = _find_frequent_errors(judged_night.run)
-    unavailable = find_missing_answers(judged_night.run.summary.engines, context.rules.max_missing, errors)
-    return replace(
-        evidence,
-        assessor_changes=[*judged_night.early_changes, *changes],
-        unavailable=_add_next_step(context, unavailable, errors),
-    )
+    return replace(evidence, assessor_changes=[*judged_night.early_changes, *changes])
 
 
 def _compare(
@@ -107,23 +102,16 @@ def _compare(
         )
     to_accept, suspect_store = command, ""
     if changes and judged_night.quarantined_store is None:  # its verdicts can be of two assessors
-        to_accept = Message("make the next night the baseline")
-        if check is None:
-            to_accept = Message(
-                "set canary_repeats = 2 or more in [nightly], and make the second night from then on the"
-                " baseline"
-            )
-        elif check.compares_with_baseline and not later_models:
+        to_accept = _advise_on_two_assessors(check)
+        if check and check.compares_with_baseline and not later_models:
             suspect_store = str(choose_store_path(context.config))
-    errors, engines = _find_frequent_errors(run), run.summary.engines
-    unavailable = find_unavailable(engines, baseline.engines, rules.max_missing, errors)
+    dropped = find_dropped(run.summary.engines, baseline.engines, command, is_collected=context.is_collected)
     evidence = replace(
         evidence,
         to_accept=to_accept,
         assessor_changes=changes,
         query_changes=query_changes,
-        unavailable=_add_next_step(context, unavailable, errors),
-        dropped=tuple(find_dropped(engines, baseline.engines, command, is_collected=context.is_collected)),
+        dropped=tuple(dropped),
         query_drift=query_drift,
         suspect_store=suspect_store,
     )
@@ -131,6 +119,15 @@ def _compare(
         return replace(evidence, remarks=tuple(describe_coverage(query_drift, is_compared=False)))
     canary_shift = check.results.shift if check else None
     return _test(context, combined, shift.by if shift else canary_shift, evidence)
+
+
+def _advise_on_two_assessors(check: CanaryCheck | None) -> Message:
+    """Return which night can be the baseline instead of one whose verdicts can be of two assessors."""
+    if check:
+        return Message("make the next night the baseline")
+    return Message(
+        "set canary_repeats = 2 or more in [nightly], and make the second night from then on the baseline"
+    )
 
 
 def _test(context: NightContext, combined: CombinedRuns, shift: float | None, evidence: Evidence) -> Evidence:
@@ -235,12 +232,15 @@ def _find_frequent_errors(run: RunResult) -> dict[str, str]:
     return {engine: max(sorted(errors), key=errors.__getitem__) for engine, errors in counts.items()}
 
 
-def _add_next_step(
-    context: NightContext, unavailable: Mapping[str, str], errors: Mapping[str, str]
-) -> Mapping[str, str]:
-    """Return the sentences about engines; the last one ends with what to do."""
+def _find_unavailable_engines(context: NightContext, run: RunResult) -> Mapping[str, str]:
+    """Return a sentence for each engine that lacks answers; the last one ends with what to do."""
+    errors, engines, most = _find_frequent_errors(run), run.summary.engines, context.rules.max_missing
+    if context.baseline:
+        unavailable = find_unavailable(engines, context.baseline.engines, most, errors)
+    else:
+        unavailable = find_missing_answers(engines, most, errors)
     if not unavailable:
-        return unavailable
+        return {}
     last = [*unavailable][-1]
     toml = str(context.rules.source.file)
     step = Message(
