@@ -5,7 +5,7 @@
     assessor_drift, query_drift       whether the assessor changed, and the queries
     engine_changes, regression_test   which engines lack answers; whether engines became worse
     evidence, decision                all that changed; the status that follows from it
-    record, ledger, stores            night.json; what a night paid; the verdict stores of nights
+    record, spending, stores          night.json; what a night paid; the verdict stores of nights
     night_texts                       the texts about a night, and the formats of its message
     notifications                     where the message is sent
     trend                             the values of all nights

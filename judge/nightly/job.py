@@ -25,7 +25,7 @@ from judge.errors import InputError, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
 from judge.messages import ENGLISH, Translator
-from judge.nightly import assessor_drift, ledger, notifications, stores
+from judge.nightly import assessor_drift, notifications, spending, stores
 from judge.nightly.baseline import (
     SET_BASELINE_COMMAND,
     BaselinePointer,
@@ -201,11 +201,11 @@ def _judge_night(context: NightContext, listeners: _Listeners) -> NightRecord:
     pools = [(each.pooled.pool.pairs, each.config.repeats) for each in (pool, canaries)]
     night_stores = stores.NightStores.from_context(context)
     # Record what an earlier start of this night spent, before a store of it is removed.
-    ledger.count_night_calls(context.folder, context.config, pools)
+    spending.count_night_calls(context.folder, context.config, pools)
     if context.baseline and (name := context.baseline.pointer.quarantined_store):
         night_stores.promote(name)
     judged_night = _judge(context, pool, canaries, listeners)
-    paid = ledger.count_night_calls(context.folder, context.config, pools)
+    paid = spending.count_night_calls(context.folder, context.config, pools)
     judged_night = replace(judged_night, served=paid.served)
     evidence = gather_evidence(context, judged_night)
     stores.keep_verdicts(night_stores, judged_night, has_drifted=bool(evidence.assessor_changes))
@@ -237,7 +237,7 @@ def _judge(context: NightContext, pool: _RunInput, canaries: _RunInput, listener
     if judged_night.missing or is_stopped:
         return judged_night
     store = stores.choose_store(context, pool.identity, judged_night)
-    ledger.start_counting(context.folder, store)
+    spending.start_counting(context.folder, store)
     run_identity.update_identity(context.folder, pool.identity)
     config = replace(config, store=str(store))
     # The report begins with the decision of the night, which is not known yet.
@@ -252,7 +252,7 @@ def _judge_canaries(
     folder = RunFolder(_choose_canary_folder(context, pool, canaries))
     folder.check_no_link()
     store = folder.path / assessor_drift.CANARY_STORE_FILE
-    ledger.start_counting(context.folder, store)
+    spending.start_counting(context.folder, store)
     run_identity.update_identity(folder, canaries.identity)
     # A verdict in another store is not one of this night's assessor.
     config = replace(canaries.config, out=str(folder.path), store=str(store))
@@ -340,7 +340,7 @@ def _make_record(
         query_drift=evidence.query_drift,
         engine_settings=context.collection.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,
-        cost=ledger.add_night_costs([part.cost for part in summaries if part.cost]),
+        cost=spending.add_night_costs([part.cost for part in summaries if part.cost]),
         cost_total=cost_total,
     )
 

@@ -83,7 +83,7 @@ class BatchTable:
             {"key": key},
         ).fetchone()
         for (holder,) in connection.execute("SELECT owner FROM claims WHERE key = ?", (key,)).fetchall():
-            if not self._holder.reap_if_dead(holder):
+            if not self._holder.remove_if_ended(holder):
                 return False
             expire_leases(connection, holder)
         return paid_or_planned is None
@@ -101,7 +101,9 @@ class BatchTable:
 
         def write(connection: sqlite3.Connection) -> bool:
             owners = connection.execute("SELECT owner FROM batches WHERE id = ?", (batch_id,)).fetchall()
-            is_free = all(owner == self._holder.id or self._holder.reap_if_dead(owner) for (owner,) in owners)
+            is_free = all(
+                owner == self._holder.id or self._holder.remove_if_ended(owner) for (owner,) in owners
+            )
             if is_free:
                 connection.execute("UPDATE batches SET owner = ? WHERE id = ?", (self._holder.id, batch_id))
             return is_free

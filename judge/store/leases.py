@@ -82,14 +82,14 @@ class LeaseHolder:
         for path in folder.glob("*.lock"):
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _MIN_AGE:
-                    self.reap_if_dead(path.stem)
+                    self.remove_if_ended(path.stem)
         self._lock = FileLock(self._name_path(self.id), thread_local=False)
         self._lock.acquire(timeout=0)
 
     def _name_path(self, holder_id: str) -> Path:
         return self._folder / f"{holder_id}.lock"
 
-    def reap_if_dead(self, holder_id: str) -> bool:
+    def remove_if_ended(self, holder_id: str) -> bool:
         """Return whether the process `holder_id` has ended, and remove its lock file.
 
         A text that is no id counts as the id of a process that has ended.

@@ -246,7 +246,7 @@ class VerdictStore:
                 (self._holder.id, *keys),
             )
         )
-        dead = {holder for holder in {*holders.values()} if self._holder.reap_if_dead(holder)}
+        dead = {holder for holder in {*holders.values()} if self._holder.remove_if_ended(holder)}
         for holder in dead:
             expire_leases(connection, holder)
         batch_ids = self.batches.select(connection, keys)

@@ -14,7 +14,6 @@ from judge.config.run import Config
 from judge.errors import InputError
 from judge.messages import Bilingual
 from judge.nightly.baseline import CollectionInfo, read_collection, read_pointer
-from judge.nightly.ledger import count_night_calls
 from judge.nightly.record import (
     NIGHT_FILE,
     EngineSettings,
@@ -22,6 +21,7 @@ from judge.nightly.record import (
     read_record,
     record_from_json,
 )
+from judge.nightly.spending import count_night_calls
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each

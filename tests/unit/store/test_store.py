@@ -30,11 +30,11 @@ def test_a_process_lives_while_its_lock_is_held_also_after_a_copy_by_hard_links(
     lock = tmp_path / "locks" / f"{living.id}.lock"
     (tmp_path / "copy.lock").hardlink_to(lock)
     other = LeaseHolder(tmp_path / "locks")
-    assert not other.reap_if_dead(living.id)
+    assert not other.remove_if_ended(living.id)
     living.close()
     lock.unlink(missing_ok=True)
     lock.hardlink_to(tmp_path / "copy.lock")
-    assert other.reap_if_dead(living.id)
+    assert other.remove_if_ended(living.id)
     assert not lock.exists()
     other.close()
 

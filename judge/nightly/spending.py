@@ -1,4 +1,4 @@
-"""The ledger of a night: what it paid, and up to which call each of its stores is counted.
+"""What a night paid, and up to which call each of its stores is counted.
 
 A store holds every call but not the night that made it, and nights share stores. So `paid.json` in the
 night's folder says up to which call each store is counted, and the cost of these calls. The calls of a
@@ -26,14 +26,14 @@ from judge.runs.folder import RunFolder
 from judge.runs.record_json import from_json, to_json
 from judge.store import store_files
 
-_LEDGER_FILE = "paid.json"
+_SPENDING_FILE = "paid.json"
 _CANARY_STORE = r"canaries(-[1-9][0-9]*)?[/\\]verdicts\.sqlite"
 #: The path of a store from the folder of a night, with the separator of any system.
 _StorePath = Annotated[str, Field(pattern=rf"^(\.\.[/\\]{STORE_OF_NIGHT.pattern}|{_CANARY_STORE})$")]
 
 
 @dataclass(frozen=True, slots=True)
-class NightLedger:
+class NightSpending:
     """The content of paid.json: what a night paid so far, and up to which call each of its stores is counted.
 
     `served` has the names of the models whose verdicts it paid for, besides those on canaries.
@@ -46,24 +46,26 @@ class NightLedger:
 
 def start_counting(night: RunFolder, store: Path) -> None:
     """Count the calls in `store` for the night from here on; those before were paid or counted already."""
-    ledger = _read_ledger(night)
+    spending = _read_spending(night)
     last_call = store_files.clear_leases(store)
-    _write_ledger(night, replace(ledger, counted={**ledger.counted, relpath(store, night.path): last_call}))
+    _write_spending(
+        night, replace(spending, counted={**spending.counted, relpath(store, night.path): last_call})
+    )
 
 
 def count_night_calls(
     night: RunFolder, config: Config, pools: Iterable[tuple[Sequence[Pair], int]]
-) -> NightLedger:
+) -> NightSpending:
     """Count the calls since the last count, and return what the night paid in all, at the prices of `config`.
 
     `pools` has the pairs of each run of the night with the number of its repeats. Called before any store of
     the night is removed. Raises StoreError when a store cannot be read, InputError when paid.json names
     another file than a store of these nights.
     """
-    ledger = _read_ledger(night)
-    counted, lost_count, served = {}, 0, {*ledger.served}
+    spending = _read_spending(night)
+    counted, lost_count, served = {}, 0, {*spending.served}
     calls: list[tuple[str, Call]] = []
-    for name, before in ledger.counted.items():
+    for name, before in spending.counted.items():
         # Files of Windows have its separator.
         store = night.path / name.replace("\\", "/")
         RunFolder(store.parent).check_no_link()
@@ -73,25 +75,24 @@ def count_night_calls(
             counted[name] = new.last
             calls += new.calls
             served |= new.served if STORE_OF_NIGHT.fullmatch(store.name) else frozenset()
-    cost_total = add_night_costs([ledger.cost_total, *_compute_costs(calls, config, pools)])
-    cost_total = replace(cost_total, lost=ledger.cost_total.lost + lost_count)
-    ledger = NightLedger(cost_total, counted, tuple(sorted(served)))
-    _write_ledger(night, ledger)
-    return ledger
+    cost_total = add_night_costs([spending.cost_total, *_compute_costs(calls, config, pools)])
+    cost_total = replace(cost_total, lost=spending.cost_total.lost + lost_count)
+    spending = NightSpending(cost_total, counted, tuple(sorted(served)))
+    _write_spending(night, spending)
+    return spending
 
 
-def _read_ledger(night: RunFolder) -> NightLedger:
-    if (values := night.read_if_there(_LEDGER_FILE)) is None:
-        return NightLedger(add_night_costs([]), {})
+def _read_spending(night: RunFolder) -> NightSpending:
+    if (values := night.read_if_there(_SPENDING_FILE)) is None:
+        return NightSpending(add_night_costs([]), {})
     # Version 1 calls the cost "paid".
     values = {"cost_total": values.get("paid"), **values}
-    return from_json(NightLedger, values, str(night.path / _LEDGER_FILE))
+    return from_json(NightSpending, values, str(night.path / _SPENDING_FILE))
 
 
-def _write_ledger(night: RunFolder, ledger: NightLedger) -> None:
-    if ledger != _read_ledger(night) or not (night.path / _LEDGER_FILE).exists():
-        night.path.mkdir(parents=True, exist_ok=True)
-        night.write_json(_LEDGER_FILE, to_json(ledger))
+def _write_spending(night: RunFolder, spending: NightSpending) -> None:
+    night.path.mkdir(parents=True, exist_ok=True)
+    night.write_json(_SPENDING_FILE, to_json(spending))
 
 
 def _compute_costs(
