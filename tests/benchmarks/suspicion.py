@@ -38,11 +38,6 @@ def is_flagged(case: Mapping[str, str]) -> bool:
     return not INJECTION_FLAGS.isdisjoint(shown.flags)
 
 
-def is_held_out(case: Mapping[str, str]) -> bool:
-    """Whether the patterns were written without a look at this case."""
-    return int(case["id"].rpartition("-")[2]) % 2 == 0
-
-
 def count_flagged(cases: Iterable[Mapping[str, str]]) -> tuple[int, int]:
     """How many of the cases are flagged, of how many."""
     result = [is_flagged(case) for case in cases]
@@ -65,8 +60,8 @@ def main() -> None:
     """Prints a line a type, and a line a form."""
     for kind in dict.fromkeys(case["type"] for case in hostile_text.read_cases()):
         cases = hostile_text.read_cases(kind)
-        seen = count_flagged(case for case in cases if not is_held_out(case))
-        held_out = count_flagged(case for case in cases if is_held_out(case))
+        seen = count_flagged(case for case in cases if not hostile_text.is_held_out(case))
+        held_out = count_flagged(case for case in cases if hostile_text.is_held_out(case))
         print(f"{kind:16} fitted {seen[0]}/{seen[1]}  held out {held_out[0]}/{held_out[1]}")
     for form in FORMS:
         attacks, controls = (count_flagged_in_form(form, attacks=each) for each in (True, False))

@@ -32,6 +32,11 @@ def read_attacks() -> list[dict[str, str]]:
     return [row for row in read_cases() if row["type"] != "control"]
 
 
+def is_held_out(case: Mapping[str, str]) -> bool:
+    """Whether the patterns were written without a look at this case."""
+    return int(case["id"].rpartition("-")[2]) % 2 == 0
+
+
 def find_control_tokens(text: str) -> Sequence[str]:
     """Return the control tokens in `text`, and those in its NFKC form, which a server may produce."""
     return [*TOKENS.findall(text), *TOKENS.findall(unicodedata.normalize("NFKC", text))]

@@ -30,7 +30,7 @@ FORBIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\u202a-\u202e\u2060-\u2069\ufeff\u180e\ud800-\udfff\U000e0000-\U000e007f]"
 )
 TOKENS = re.compile(
-    r"<[|｜][^\s|｜<>]{1,60}[|｜]>?|[^\s|｜<>＜＞﹤﹥][|｜]>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|</?think>|◁/?think▷",
+    r"<[|｜][^\s|｜<>＜＞﹤﹥]{1,60}[|｜]>?|[^\s|｜<>＜＞﹤﹥][|｜]>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|</?think>|◁/?think▷",
     re.IGNORECASE,
 )
 

@@ -7,7 +7,7 @@ from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.flags import FLAGS
 from judge.measure.columns import tabulate_results
 from judge.records import Ranking
-from tests.benchmarks.suspicion import FORMS, count_flagged, count_flagged_in_form, is_held_out
+from tests.benchmarks.suspicion import FORMS, count_flagged, count_flagged_in_form
 from tests.support import hostile_text
 from tests.support.cases import check_each
 
@@ -38,7 +38,7 @@ def test_every_attack_by_marks_is_flagged(kind: str) -> None:
 
 
 def test_wording_that_the_patterns_were_not_fitted_on_is_noticed_more_often_than_not() -> None:
-    held_out = [case for case in hostile_text.read_attacks() if is_held_out(case)]
+    held_out = [case for case in hostile_text.read_attacks() if hostile_text.is_held_out(case)]
     result, of = count_flagged(held_out)
     assert (result, of) >= (40, 64)
 

@@ -1,0 +1,126 @@
+"""Learn the model of texts that address the assessor: `python -m tests.benchmarks.injection_model [--write]`.
+
+The texts are those of tests/cases/injection_texts.jsonl, in sets by different authors: attacks, and harmless
+texts that have words of grading. The model is a logistic regression with the features of
+`judge.dataset.injection_model`. An attack stands in ordinary text, so only its sentences with the highest
+score count as one. Its other sentences with a score below 0 count as harmless, and the regression is fitted
+again.
+
+The command prints, for each set, the shares that a model learned from the other sets flags. The set "test" is
+never learned from. `--write` writes the weights of the model that is shipped.
+"""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_matrix, vstack
+from sklearn.linear_model import LogisticRegression
+
+import judge.dataset
+from judge.dataset.clean import RawSnippet, clean_snippet
+from judge.dataset.injection_model import InjectionModel, list_windows
+from judge.dataset.lookalikes import fold_lookalikes
+from judge.dataset.mentions import drop_mentions
+from tests.support.injection_texts import TEST_SET, TESTED_SETS, InjectionText, read_injection_texts
+
+_WEIGHTS = Path(judge.dataset.__file__).with_name("injection_weights.json")
+#: How many windows have a feature of the model, at least; the inverse strength of regularisation; repeats.
+_MIN_TEXTS, _INVERSE_STRENGTH, _ROUNDS = 2, 0.3, 2
+#: What a harmless text counts that tests name, beside 1 of the others.
+_WEIGHT_OF_TESTED = 5.0
+#: A score above this one is an attack: few harmless texts about grading have one.
+_THRESHOLD = 0.75
+#: Weights below this one are left out.
+_MIN_WEIGHT = 0.03
+
+
+def prepare(text: str) -> str:
+    """Return a text as it is searched."""
+    shown = clean_snippet(RawSnippet(text), max_chars=4000, query="").text
+    return drop_mentions(fold_lookalikes(shown).lower())
+
+
+def learn_model(texts: Sequence[InjectionText]) -> InjectionModel:
+    """Return the model of these texts."""
+    of_attacks = [list_windows(prepare(text.snippet)) for text in texts if text.is_attack]
+    of_harmless, weights_of_harmless = [], []
+    for text in texts:
+        if not text.is_attack:
+            windows = list_windows(prepare(text.snippet))
+            of_harmless += windows
+            weights_of_harmless += [_WEIGHT_OF_TESTED if text.set in TESTED_SETS else 1.0] * len(windows)
+    counts = Counter(
+        feature for windows in (*of_attacks, of_harmless) for window in windows for feature in window
+    )
+    names = sorted(name for name, count in counts.items() if count >= _MIN_TEXTS)
+    features = {name: at for at, name in enumerate(names)}
+    negative = _tabulate(of_harmless, features)
+    positive = _tabulate([window for text in of_attacks for window in text], features)
+    owners = np.repeat(np.arange(len(of_attacks)), [len(text) for text in of_attacks])
+    is_attack = np.ones(len(owners), dtype=bool)
+    is_harmless = np.zeros(len(owners), dtype=bool)
+    for _ in range(_ROUNDS + 1):
+        table = vstack([positive[is_attack], positive[is_harmless], negative]).tocsr()
+        classes = np.arange(table.shape[0]) < is_attack.sum()
+        text_weights = np.r_[np.ones(is_attack.sum() + is_harmless.sum()), weights_of_harmless]
+        regression = LogisticRegression(C=_INVERSE_STRENGTH, class_weight="balanced", max_iter=1000)
+        regression.fit(table, classes, sample_weight=text_weights)
+        weights, bias = regression.coef_[0], regression.intercept_[0]
+        scores = positive @ weights + bias
+        best = np.full(len(of_attacks), -np.inf)
+        np.maximum.at(best, owners, scores)
+        is_attack = scores >= best[owners] - 1e-9
+        is_harmless = ~is_attack & (scores < 0)
+    rounded = {
+        name: round(100 * float(weights[at]))
+        for name, at in features.items()
+        if abs(weights[at]) >= _MIN_WEIGHT
+    }
+    return InjectionModel(round(100 * float(bias - _THRESHOLD)), rounded)
+
+
+def _tabulate(windows: Sequence[Set[str]], features: Mapping[str, int]) -> csr_matrix:
+    columns = [[features[name] for name in window if name in features] for window in windows]
+    ends = np.cumsum([0, *map(len, columns)])
+    flat = np.array([at for row in columns for at in row], dtype=np.int64)
+    return csr_matrix((np.ones(len(flat)), flat, ends), shape=(len(windows), len(features)))
+
+
+def measure(model: InjectionModel, texts: Iterable[InjectionText]) -> str:
+    """Return the shares of attacks and of harmless texts that a model flags."""
+    flagged: dict[bool, list[bool]] = {True: [], False: []}
+    for text in texts:
+        flagged[text.is_attack].append(model.find_score(prepare(text.snippet)) > 0)
+    return "  ".join(
+        f"{name} {sum(row)}/{len(row)}"
+        for name, row in (("attacks", flagged[True]), ("harmless", flagged[False]))
+    )
+
+
+def main() -> None:
+    """Print the figures, and write the weights with `--write`."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    texts = [text for text in read_injection_texts() if text.set != TEST_SET]
+    model = learn_model(texts)
+    test = [text for text in read_injection_texts() if text.set == TEST_SET]
+    print(f"{len(model.weights)} weights; {TEST_SET}: {measure(model, test)}")
+    if options.write:
+        content = {"bias": model.bias, "weights": dict(sorted(model.weights.items()))}
+        text = json.dumps(content, ensure_ascii=False, indent=0, separators=(",", ":"))
+        _WEIGHTS.write_text(text + "\n", encoding="utf-8")
+        return
+    for name in dict.fromkeys(text.set for text in texts):
+        others = learn_model([text for text in texts if text.set != name])
+        print(f"{name}: {measure(others, (text for text in texts if text.set == name))}")
+
+
+if __name__ == "__main__":
+    main()
