@@ -1,6 +1,6 @@
 """Sentences about assessors: served models, panels, shared vendors, agreement with people and of repeats."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 
 from judge.analysis.label_agreement import LabelAgreement
@@ -228,29 +228,24 @@ def _compare_orders(t: Translator, summary: Summary, panel: PanelResult, measure
     }
     # A member without judgments has no order of engines.
     orders = {name: order for name, order in ranked.items() if order}
-    if len(engines) > 1 and len(orders) > 1:
-        yield _compare_members(t, orders, measure, all_members=len(orders) == len(panel.members))
+    if len(engines) > 1 and len(set(orders.values())) > 1:
+        ordered = (t("{name}: {value}", name=name, value=order) for name, order in orders.items())
+        yield t(
+            "The members order the engines differently by {measure}: {orders}.",
+            measure=name_mean(measure),
+            orders=t("; ").join(ordered),
+        )
+    elif len(engines) > 1 and len(orders) > 1:
+        yield t(
+            "Every member puts the engines in the same order by {measure}."
+            if len(orders) == len(panel.members)
+            else "Every member that judged puts the engines in the same order by {measure}.",
+            measure=name_mean(measure),
+        )
     means = {engine: row.measures[measure].mean for engine, row in summary.engines.items()}
     high = rank_means(t, panel.ties_high.get(measure, {}))
     if high and high != rank_means(t, means):
         yield t("With the higher grade of each tie the order would be {high}.", high=high)
-
-
-def _compare_members(t: Translator, orders: Mapping[str, str], measure: str, *, all_members: bool) -> str:
-    if len(set(orders.values())) > 1:
-        return t(
-            "The members order the engines differently by {measure}: {orders}.",
-            measure=name_mean(measure),
-            orders=t("; ").join(
-                t("{name}: {value}", name=name, value=order) for name, order in orders.items()
-            ),
-        )
-    return t(
-        "Every member puts the engines in the same order by {measure}."
-        if all_members
-        else "Every member that judged puts the engines in the same order by {measure}.",
-        measure=name_mean(measure),
-    )
 
 
 #: Below this many queries a 95% BCa interval, as of a kappa, holds the truth clearly less often than that.
