@@ -19,7 +19,6 @@ from judge.measure.measures import name_mean
 from judge.messages import ENGLISH, Bilingual, Message, NameList, Translator, join_messages, make_text
 from judge.nightly.decision import list_reasons
 from judge.nightly.record import NIGHT_FILE, NightRecord, RegressionOutcome, Status, read_night
-from judge.report.charts.plot import Axis, make_axis
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, read_config
 
@@ -41,8 +40,6 @@ _OF_ASSESSOR: frozenset[Change] = frozenset({"model", "prompt", "scale"})
 Kind = Literal["mean", "change"]
 #: The measure that comes first: its ideal is fixed, so its values are comparable over all nights.
 _FIRST_MEASURE = "sDCG@"
-#: The least span of an axis: with less, noise would look like a change.
-_LEAST_SPAN = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,22 +375,3 @@ def _list_facts(night: NightRecord) -> Iterator[tuple[tuple[Change, str], object
     if drift and baseline:
         # With another baseline other queries are new.
         yield ("queries", baseline.id), (drift.new, drift.gone)
-
-
-def make_axes(rows: Sequence[Sequence[TrendValue]], *, same_span: bool, include_zero: bool) -> list[Axis]:
-    """Return an axis for each row of values; with `same_span` slopes compare between rows."""
-    ends = []
-    for values in rows:
-        numbers = [end for value in values for end in (value.value, *(value.ci95 or ()))]
-        numbers += [0.0] if include_zero or not numbers else []
-        ends.append((min(numbers), max(numbers)))
-    spans = [max(_LEAST_SPAN, 1.1 * (high - low)) for low, high in ends]
-    if same_span:
-        spans = [max(spans, default=1.0)] * len(ends)
-    axes = []
-    for (low, high), span in zip(ends, spans, strict=True):
-        start = (low + high - span) / 2
-        if low >= 0 and high <= 1:  # no share is outside
-            start = min(max(start, 0.0), max(0.0, 1 - span))
-        axes.append(make_axis([start, start + span], 4).cut(start, start + span))
-    return axes

@@ -17,9 +17,9 @@ from markupsafe import Markup
 from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.nightly.night_texts import STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
-from judge.nightly.trend import CHANGE_TEXTS, Change, Kind, TrendValue, find_changes, make_axes
+from judge.nightly.trend import CHANGE_TEXTS, Change, Kind, TrendValue, find_changes
 from judge.report.charts import svg
-from judge.report.charts.plot import Axis, PlotArea
+from judge.report.charts.plot import Axis, PlotArea, make_axis
 from judge.report.charts.svg import Picture
 from judge.report.display_text import NOTHING, format_number, format_range
 
@@ -45,6 +45,8 @@ _DATES = 22
 _UNITS = 1000.0
 #: With more points than this, only an alarm, a night without a decision and a single point have a dot.
 _MOST_DOTS = 62
+#: The least span of an axis: with less, noise would look like a change.
+_LEAST_SPAN = 0.02
 #: The width of a letter on a narrow screen, as a fraction of the row.
 _LETTER = 0.035
 
@@ -142,6 +144,25 @@ def draw_rows(
     ]
     note = svg.note_omitted_engines(len(rows), bottom + _DATES + 14)
     return Picture(bottom + _DATES + (_KEY if note else 0), [*parts, *note])
+
+
+def make_axes(rows: Sequence[Sequence[TrendValue]], *, same_span: bool, include_zero: bool) -> list[Axis]:
+    """Return an axis for each row of values; with `same_span` slopes compare between rows."""
+    ends = []
+    for values in rows:
+        numbers = [end for value in values for end in (value.value, *(value.ci95 or ()))]
+        numbers += [0.0] if include_zero or not numbers else []
+        ends.append((min(numbers), max(numbers)))
+    spans = [max(_LEAST_SPAN, 1.1 * (high - low)) for low, high in ends]
+    if same_span:
+        spans = [max(spans, default=1.0)] * len(ends)
+    axes = []
+    for (low, high), span in zip(ends, spans, strict=True):
+        start = (low + high - span) / 2
+        if low >= 0 and high <= 1:  # no share is outside
+            start = min(max(start, 0.0), max(0.0, 1 - span))
+        axes.append(make_axis([start, start + span], 4).cut(start, start + span))
+    return axes
 
 
 def _draw_changes(timeline: Timeline, top: float, rows: Sequence[float]) -> Iterator[Markup]:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from judge.errors import InputError
 from judge.nightly import trend
 from judge.nightly.record import NightRecord
-from judge.nightly.trend import TrendValue, make_axes
+from judge.nightly.trend import TrendValue
+from judge.nightly.trend_drawing import make_axes
 from judge.report.charts.plot import make_axis
 from tests.support.cases import check_each
 from tests.unit.nightly.records import (
