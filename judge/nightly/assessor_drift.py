@@ -78,7 +78,7 @@ class CanaryCheck:
 
     last: RunResult
     summaries: tuple[Summary, ...]
-    canary_grades: CanaryGrades
+    tonight: CanaryGrades
     results: CanaryResults
     accepted: tuple[str, ...]
     compares_with_baseline: bool

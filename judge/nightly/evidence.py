@@ -79,11 +79,11 @@ def _compare(
 
     The names of models and, where they are the same, the pairs that both runs judged show another assessor.
     """
-    rules, check, command = context.rules, judged_night.check, evidence.to_accept
+    rules, canaries, command = context.rules, judged_night.canaries, evidence.to_accept
     query_drift = measure_query_drift(run, baseline.run)
     query_changes = tuple(find_query_changes(query_drift, rules, command))
     later_models = _find_later_models(judged_night, baseline)
-    new_models = later_models or _find_new_models(run.summary, baseline, check, rules)
+    new_models = later_models or _find_new_models(run.summary, baseline, canaries, rules)
     changes = [*judged_night.early_changes, *new_models]
     combined, shift = None, None
     if context.config.depth == baseline.run.pool.depth and not (
@@ -102,8 +102,8 @@ def _compare(
         )
     to_accept, suspect_store = command, ""
     if changes and judged_night.quarantined_store is None:  # its verdicts can be of two assessors
-        to_accept = _advise_on_two_assessors(check)
-        if check and check.compares_with_baseline and not later_models:
+        to_accept = _advise_on_two_assessors(canaries)
+        if canaries and canaries.compares_with_baseline and not later_models:
             suspect_store = str(choose_store_path(context.config))
     dropped = find_dropped(run.summary.engines, baseline.engines, command, is_collected=context.is_collected)
     evidence = replace(
@@ -117,13 +117,13 @@ def _compare(
     )
     if combined is None:
         return replace(evidence, remarks=tuple(describe_coverage(query_drift, is_compared=False)))
-    canary_shift = check.results.shift if check else None
+    canary_shift = canaries.results.shift if canaries else None
     return _test(context, combined, shift.by if shift else canary_shift, evidence)
 
 
-def _advise_on_two_assessors(check: CanaryCheck | None) -> Message:
+def _advise_on_two_assessors(canaries: CanaryCheck | None) -> Message:
     """Return which night can be the baseline instead of one whose verdicts can be of two assessors."""
-    if check:
+    if canaries:
         return Message("make the next night the baseline")
     return Message(
         "set canary_repeats = 2 or more in [nightly], and make the second night from then on the baseline"
@@ -150,7 +150,7 @@ def _test(context: NightContext, combined: CombinedRuns, shift: float | None, ev
 
 def _find_later_models(judged_night: JudgedNight, baseline: Baseline | None) -> list[str]:
     """Return a sentence when models graded tonight whose names are new since the canaries."""
-    summaries = judged_night.check.summaries if judged_night.check else ()
+    summaries = judged_night.canaries.summaries if judged_night.canaries else ()
     at_canaries = frozenset[str]().union(*map(list_served_models, summaries))
     later = {*judged_night.served} - at_canaries - {*(baseline.reference.served if baseline else ())}
     if not later or not at_canaries:
@@ -166,12 +166,12 @@ def _find_later_models(judged_night: JudgedNight, baseline: Baseline | None) -> 
 
 
 def _find_new_models(
-    summary: Summary, baseline: Baseline, check: CanaryCheck | None, rules: NightlyConfig
+    summary: Summary, baseline: Baseline, canaries: CanaryCheck | None, rules: NightlyConfig
 ) -> list[str]:
     """Return a sentence when models graded tonight whose names are not in the baseline."""
     served = baseline.reference.served
     new = list_served_models(summary).difference(served)
-    if check and not check.results.drift:
+    if canaries and not canaries.results.drift:
         new = frozenset(name for name in new if not rules.accepts(name))
     if not new or not served:
         return []
@@ -183,7 +183,7 @@ def collect_remarks(
     context: NightContext, judged_night: JudgedNight, evidence: Evidence, unused_verdicts: Iterable[str]
 ) -> Iterator[str]:
     """Yield what a reader must know besides the reasons of the decision."""
-    run, check = judged_night.run, judged_night.check
+    run, canaries = judged_night.run, judged_night.canaries
     if run:  # the reasons say why engines are unavailable
         engines = {
             name: engine for name, engine in run.summary.engines.items() if name not in evidence.unavailable
@@ -195,21 +195,21 @@ def collect_remarks(
     yield from evidence.remarks
     if evidence.query_drift and evidence.suspended:
         yield Message("the regression test was not run, so this night reports no regression")
-    if check is None and any(row.outcome == "regression" for row in evidence.outcomes):
+    if canaries is None and any(row.outcome == "regression" for row in evidence.outcomes):
         yield Message(
             "canaries are off (canary_repeats = 0), so an assessor that changed cannot be distinguished from"
             " an engine that became worse"
         )
-    if check and check.canary_grades.grades and context.baseline and not check.compares_with_baseline:
+    if canaries and canaries.tonight.grades and context.baseline and not canaries.compares_with_baseline:
         yield Message(
             "no canary has a grade both tonight and at the baseline, so only the served model name, and pairs"
             " that both runs judged, can show assessor drift"
         )
-    if check and check.accepted:
+    if canaries and canaries.accepted:
         yield Message(
             "the server calls its model {names} now, which accept_names allows: no canary shows another"
             " assessor",
-            names=NameList(check.accepted),
+            names=NameList(canaries.accepted),
         )
     if judged_night.quarantined_store:
         yield Message(
@@ -255,11 +255,11 @@ def _find_unavailable_engines(context: NightContext, run: RunResult) -> Mapping[
     return {**unavailable, last: step}
 
 
-def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig) -> Iterator[str]:
+def explain_unanswered_canaries(canaries: CanaryCheck | None, rules: NightlyConfig) -> Iterator[str]:
     """Yield why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
-    if check is None or check.canary_grades.is_available(rules):
+    if canaries is None or canaries.tonight.is_available(rules):
         return
-    incomplete, grades = check.last.incomplete, check.canary_grades
+    incomplete, grades = canaries.last.incomplete, canaries.tonight
     if isinstance(incomplete, LimitReached):  # the next start judges all canaries again
         yield Message(
             "max_calls or budget in {file} is too small for the canaries ({grades.judged:,} of"
@@ -272,7 +272,7 @@ def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig)
         # Replies without a verdict are answers.
         failures = [
             judgment
-            for judgment in check.last.judgments
+            for judgment in canaries.last.judgments
             if judgment.grade is None and judgment.error not in ASSESSOR_ERRORS
         ]
         too_many = Message(
@@ -285,11 +285,13 @@ def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig)
         yield Message("the assessor did not answer the canaries: {why}", why=why)
 
 
-def explain_unjudged_pairs(run: RunResult, check: CanaryCheck | None, rules: NightlyConfig) -> Iterator[str]:
+def explain_unjudged_pairs(
+    run: RunResult, canaries: CanaryCheck | None, rules: NightlyConfig
+) -> Iterator[str]:
     """Yield why the run of a night is incomplete, and which part of a limit each start spends on canaries."""
     if run.incomplete is None:
         return
-    canary_calls = check.last.calls_made if check else 0
+    canary_calls = canaries.last.calls_made if canaries else 0
     if not canary_calls or not isinstance(run.incomplete, LimitReached):
         yield run.incomplete.message
     elif run.calls_made == canary_calls:

@@ -197,14 +197,14 @@ def _judge_night(context: NightContext, listeners: _Listeners) -> NightRecord:
     pool = _RunInput.read(context.config)
     # A night without canaries may have paid for some at an earlier start.
     repeats = context.rules.canary_repeats or 1
-    canaries = _RunInput.read(assessor_drift.make_canary_config(context.config, repeats))
-    pools = [(each.pooled.pool.pairs, each.config.repeats) for each in (pool, canaries)]
+    canary_input = _RunInput.read(assessor_drift.make_canary_config(context.config, repeats))
+    pools = [(each.pooled.pool.pairs, each.config.repeats) for each in (pool, canary_input)]
     night_stores = stores.NightStores.from_context(context)
     # Record what an earlier start of this night spent, before a store of it is removed.
     spending.count_night_calls(context.folder, context.config, pools)
     if context.baseline and (name := context.baseline.pointer.quarantined_store):
         night_stores.promote(name)
-    judged_night = _judge(context, pool, canaries, listeners)
+    judged_night = _judge(context, pool, canary_input, listeners)
     paid = spending.count_night_calls(context.folder, context.config, pools)
     judged_night = replace(judged_night, served=paid.served)
     evidence = gather_evidence(context, judged_night)
@@ -217,7 +217,9 @@ def _judge_night(context: NightContext, listeners: _Listeners) -> NightRecord:
     return record
 
 
-def _judge(context: NightContext, pool: _RunInput, canaries: _RunInput, listeners: _Listeners) -> JudgedNight:
+def _judge(
+    context: NightContext, pool: _RunInput, canary_input: _RunInput, listeners: _Listeners
+) -> JudgedNight:
     """Judge the canaries, then the pool, unless texts or answers are missing or the assessor has drifted."""
     config, rules, baseline = context.config, context.rules, context.baseline
     setting_changes = find_assessor_setting_changes(pool.identity, baseline.identity) if baseline else []
@@ -226,12 +228,14 @@ def _judge(context: NightContext, pool: _RunInput, canaries: _RunInput, listener
     canary_progress, progress = listeners
     # The limits are for the canaries and the pool together.
     spend_limit = SpendLimit(config.max_calls, config.budget)
-    check = None
+    canaries = None
     if rules.canary_repeats:
-        run = _judge_canaries(context, pool, canaries, spend_limit, canary_progress)
+        run = _judge_canaries(context, pool, canary_input, spend_limit, canary_progress)
         at_baseline = baseline.canaries if baseline else None
-        check = assessor_drift.check_canaries(run, at_baseline, rules, has_same_settings=not setting_changes)
-    judged_night = JudgedNight(setting_changes, [*explain_unanswered_canaries(check, rules)], check)
+        canaries = assessor_drift.check_canaries(
+            run, at_baseline, rules, has_same_settings=not setting_changes
+        )
+    judged_night = JudgedNight(setting_changes, [*explain_unanswered_canaries(canaries, rules)], canaries)
     # A user who changes the options needs a night that can be the baseline, so such a night is judged.
     is_stopped = judged_night.early_changes and not setting_changes and rules.judge_on_drift == "stop"
     if judged_night.missing or is_stopped:
@@ -242,26 +246,30 @@ def _judge(context: NightContext, pool: _RunInput, canaries: _RunInput, listener
     config = replace(config, store=str(store))
     # The report begins with the decision of the night, which is not known yet.
     run = pipeline.run(config, dataset=pool.pooled, progress=progress, spend_limit=spend_limit, kind="night")
-    missing = [*explain_unjudged_pairs(run, check, rules)]
+    missing = [*explain_unjudged_pairs(run, canaries, rules)]
     return replace(judged_night, run=run, store=store, missing=missing)
 
 
 def _judge_canaries(
-    context: NightContext, pool: _RunInput, canaries: _RunInput, spend_limit: SpendLimit, progress: _Listener
+    context: NightContext,
+    pool: _RunInput,
+    canary_input: _RunInput,
+    spend_limit: SpendLimit,
+    progress: _Listener,
 ) -> RunResult:
-    folder = RunFolder(_choose_canary_folder(context, pool, canaries))
+    folder = RunFolder(_choose_canary_folder(context, pool, canary_input))
     folder.check_no_link()
     store = folder.path / assessor_drift.CANARY_STORE_FILE
     spending.start_counting(context.folder, store)
-    run_identity.update_identity(folder, canaries.identity)
+    run_identity.update_identity(folder, canary_input.identity)
     # A verdict in another store is not one of this night's assessor.
-    config = replace(canaries.config, out=str(folder.path), store=str(store))
+    config = replace(canary_input.config, out=str(folder.path), store=str(store))
     return pipeline.run(
-        config, dataset=canaries.pooled, progress=progress, spend_limit=spend_limit, kind="canaries"
+        config, dataset=canary_input.pooled, progress=progress, spend_limit=spend_limit, kind="canaries"
     )
 
 
-def _choose_canary_folder(context: NightContext, pool: _RunInput, canaries: _RunInput) -> Path:
+def _choose_canary_folder(context: NightContext, pool: _RunInput, canary_input: _RunInput) -> Path:
     """Return the folder of this night's canaries: a new one where another assessor may judge the rest.
 
     Those of a start that was interrupted within the last hour are used, and continued.
@@ -275,7 +283,7 @@ def _choose_canary_folder(context: NightContext, pool: _RunInput, canaries: _Run
     # A night that is not interrupted judges for as long after its canaries, and for longer.
     is_recent = store_files.has_calls_only_since(store, datetime.now(UTC) - _CANARIES_AGE)
     is_interrupted = is_recent and not (night / NIGHT_FILE).exists()
-    if is_interrupted and read_config(last).identity == canaries.identity:
+    if is_interrupted and read_config(last).identity == canary_input.identity:
         return last.path
     finished = (last.path / "results.json").exists()
     if not finished or not assessor_drift.load_canary_grades(last).is_available(context.rules):
@@ -297,7 +305,7 @@ def _make_record(
     cost_total: NightCost,
 ) -> NightRecord:
     config, rules, scale = context.config, context.rules, context.config.grading
-    run, check, store = judged_night.run, judged_night.check, judged_night.quarantined_store
+    run, canaries, store = judged_night.run, judged_night.canaries, judged_night.quarantined_store
     decision = decide(evidence)
     test = RegressionTest(
         ran=not evidence.suspended,
@@ -306,7 +314,7 @@ def _make_record(
         measures=tuple(map(str, context.measures)),
         rows=tuple(evidence.outcomes),
     )
-    summary, of_canaries = run.summary if run else None, check.summaries if check else ()
+    summary, of_canaries = run.summary if run else None, canaries.summaries if canaries else ()
     summaries = [*([summary] if summary else []), *of_canaries]
     run_calls = cost_total.calls - sum(part.cost.calls for part in of_canaries if part.cost)
     unused = describe_unused_verdicts(context, identity, run, run_calls) if run else ()
@@ -336,7 +344,7 @@ def _make_record(
         engines=_select_engine_results(summary) if summary else {},
         baseline=context.baseline.reference if context.baseline else None,
         regression_test=test if evidence.query_drift else None,
-        canaries=check.results if check else None,
+        canaries=canaries.results if canaries else None,
         query_drift=evidence.query_drift,
         engine_settings=context.collection.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,

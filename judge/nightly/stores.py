@@ -50,7 +50,7 @@ _QUARANTINED = ".drifted-"
 
 @dataclass(frozen=True, slots=True)
 class JudgedNight:
-    """What a night judged: the canaries (`check`), then the pool (`run`); each is None where it was not.
+    """What a night judged: the `canaries`, then the pool (`run`); each is None where it was not judged.
 
     `setting_changes` say how the assessor is configured differently than at the baseline, `missing` why
     judgments are missing. The verdicts of the `run` are in `store`, and the night paid for those of the
@@ -59,7 +59,7 @@ class JudgedNight:
 
     setting_changes: Sequence[str]
     missing: Sequence[str]
-    check: CanaryCheck | None = None
+    canaries: CanaryCheck | None = None
     run: RunResult | None = None
     store: Path | None = None
     served: Collection[str] = ()
@@ -67,7 +67,7 @@ class JudgedNight:
     @property
     def early_changes(self) -> list[str]:
         """Why the assessor had changed before the pool was judged."""
-        return [*self.setting_changes, *(self.check.results.reasons if self.check else ())]
+        return [*self.setting_changes, *(self.canaries.results.reasons if self.canaries else ())]
 
     @property
     def quarantined_store(self) -> Path | None:
@@ -147,22 +147,24 @@ def find_backup(nights: Path, pointer: BaselinePointer) -> Path | None:
 
 def choose_store(context: NightContext, identity: RunIdentity, judged_night: JudgedNight) -> Path:
     """Return the store that the pool of the night is judged with, as the docstring of this module says."""
-    night, check = NightStores.from_context(context), judged_night.check
-    if judged_night.early_changes or (check and context.baseline and not check.compares_with_baseline):
+    night, canaries = NightStores.from_context(context), judged_night.canaries
+    if judged_night.early_changes or (canaries and context.baseline and not canaries.compares_with_baseline):
         for store, day in list_quarantined_stores(night.nights):
             # A night that was killed after it had copied its verdicts has more of them in its own store.
             is_copied = day == night.day and night.own.exists()
-            if not is_copied and _has_same_assessor(context, RunFolder(night.nights / day), identity, check):
+            if not is_copied and _has_same_assessor(
+                context, RunFolder(night.nights / day), identity, canaries
+            ):
                 return store
     if not judged_night.early_changes:
         return night.begin_own()
     store_files.remove_store(night.quarantined)  # of an assessor that changed once more during this night
-    if _can_copy_shared(context, identity, check):
+    if _can_copy_shared(context, identity, canaries):
         store_files.copy_store(night.shared, night.quarantined)
     return night.quarantined
 
 
-def _can_copy_shared(context: NightContext, identity: RunIdentity, check: CanaryCheck | None) -> bool:
+def _can_copy_shared(context: NightContext, identity: RunIdentity, canaries: CanaryCheck | None) -> bool:
     """Return whether the shared verdicts are of this night's assessor, though its settings differ.
 
     A quarantined store with verdicts of several served models is no baseline.
@@ -170,9 +172,9 @@ def _can_copy_shared(context: NightContext, identity: RunIdentity, check: Canary
     baseline = context.baseline
     if baseline is None or not has_same_requests(identity, baseline.identity):
         return False
-    if check is None or check.results.reasons or context.rules.accept_names:
+    if canaries is None or canaries.results.reasons or context.rules.accept_names:
         return False
-    return check.canary_grades.served >= {*baseline.reference.served}
+    return canaries.tonight.served >= {*baseline.reference.served}
 
 
 def keep_verdicts(night: NightStores, judged_night: JudgedNight, *, has_drifted: bool) -> None:
@@ -184,21 +186,21 @@ def keep_verdicts(night: NightStores, judged_night: JudgedNight, *, has_drifted:
         return
     if not has_drifted:
         night.end_own()
-    elif judged_night.check and not judged_night.check.compares_with_baseline:
+    elif judged_night.canaries and not judged_night.canaries.compares_with_baseline:
         night.quarantine_own()
 
 
 def _has_same_assessor(
-    context: NightContext, night: RunFolder, identity: RunIdentity, check: CanaryCheck | None
+    context: NightContext, night: RunFolder, identity: RunIdentity, canaries: CanaryCheck | None
 ) -> bool:
     """Return whether the assessor of the earlier `night`, which had drifted too, is this night's."""
     config = read_config_if_there(night)
     if config is None or find_assessor_setting_changes(identity, config.identity):
         return False
     runs = list_finished_canary_runs(night.path)
-    if check is None or not runs:
-        return check is None and not runs
+    if canaries is None or not runs:
+        return canaries is None and not runs
     # This night's own store may be of the assessor of any canary run, another night's is of that of its last.
     past = runs if night.path == context.folder.path else runs[-1:]
     grades = map(load_canary_grades, map(RunFolder, past))
-    return not any(any(find_assessor_changes(check.canary_grades, one, context.rules)) for one in grades)
+    return not any(any(find_assessor_changes(canaries.tonight, one, context.rules)) for one in grades)
