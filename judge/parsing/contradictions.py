@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, repeats_order
-from judge.parsing.prefilter import DIGITS, GRADES, FilteredPattern, compile_filtered
+from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.remarks import (
     TOO_HIGH_OR_LOW,
     drop_ignored_demands,
@@ -22,26 +22,22 @@ from judge.parsing.vocabulary import ANY_WORD, LABEL_LEAD, REASON_LABELS, build_
 from judge.records import Scale
 
 #: A grade that prose says the snippet asks for.
-_DEMANDED = compile_filtered(
+_DEMANDED = FilteredPattern(
     r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|\b(?:tells?|told|wants?|makes?|gets?|urges?) (?:me|us|graders)\b|索要|要求给?"
     r"|[让要叫]我[给打评判])[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?|\binstruct\w*\b[^.。\n0-9]{0,40}[0-9](?=[^.。\n]{0,40}\bignor)"
     r"|\bignor\w+\b[^.。\n0-9]{0,60}\binstruct\w*\b[^.。\n0-9]{0,40}[0-9]|(?:诱导|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)",
-    DIGITS,
-    "忽略|索要|要求|让我|要我|叫我|指令|ask|beg|demand|get|instruct|make|tell|told|urge|want",
 )
 #: A clause that grants something before the verdict: "虽然摘要与主题相关，".
-_CONCESSION = compile_filtered(
+_CONCESSION = FilteredPattern(
     r"(?:虽然?|尽管|\b(?:even )?though|\balthough|\bwhile|\bwhilst)(?:(?!\b(?:yes|no)\b)[^,.。;\n]){1,80},",
-    "尽管|虽|though|while|whilst",
 )
 #: A name that ends with a number, in the midst of a sentence: "a Tesla Model 3".
-_NAME = compile_filtered(
+_NAME = FilteredPattern(
     r"(?:(?<=[a-z] )|(?<=[\u4e00-\u9fff]))(?!Grade|Score|Rating|Verdict|Answer|Final|Level|Label|Relevance|JSON|So\b|I\b)[a-z]?[A-Z][A-Za-z]+ ?[0-9](?![0-9.]?[0-9])",
-    DIGITS,
 )
 _ANY_GRADE = re.compile("[0-3]")
 #: A grade whose condition prose states: "a grade of 3 requires the full schedule".
-_THRESHOLD = compile_filtered(
+_THRESHOLD = FilteredPattern(
     rf"(?m)(?:\ban? |\beven an? |^|[.,;] |\b(?:note|{REASON_LABELS}): ?|注: ?)(?:(?:full )?(?:grade|score"
     r"|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)|requires?|needs?(?! to be)|was not given"
     r"|is not (?:justified|warranted|deserved|earned))\b|\bfor an? [0-3](?=, [^.\n]{1,80}\b(?:would|must|needs?|has|have|should)\b)|\bto (?:reach|get|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b"
@@ -56,8 +52,6 @@ _THRESHOLD = compile_filtered(
     r"|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)|连[0-3][分级]?都|(?<![0-9])[0-3]\s?[分级]?(?:则)?(?:要求|需要)"
     r"|为什么不(?:是|给|评)\s?[0-3]\s?[分级]?|考虑过[评给]?\s?[0-3]\s?[分级]?(?=,?但)|(?:如果|若)[^。\n]{1,40}(?:(?:则|就"
     r"|才)?可以?[评给]|[则就才]为)\s?[0-3]\s?[分级]?|(?<!不)(?:[高优低差]于|超过)\s?[0-3]\s?[分级]?+(?!钟)|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)",
-    GRADES,
-    "严格|宽松|为什么不|乍|于|超过|above|over|below|under|如果|考虑|若|要|连|between|than|full|consider|could|for a|harsher|lenient|generous|stricter|instead|is not|might|need|require|seems|thought|to|was not|why not|would",
 )
 _IS_BETTER = re.compile("better|(?:more|higher) than|above|over|[高优]于|超过")
 _IS_WORSE = re.compile("worse|(?:less|lower) than|below|under|[低差]于")
@@ -66,15 +60,13 @@ _ONLY_REQUIRES = re.compile(r"(?<!would )\b(?:requires?|needs?)$|(?:要求|需�
 #: What makes a second answer the last one.
 _SEQUENCE = r"评|\b(?:first|initial|second|now|then|later|after|again|on re|overall|final)|总|最[初终后]|现在|再[看读想]|重新|起初"
 #: A question or an item of a checklist with its answer, where it is not the verdict.
-_CHECKLIST_ITEM = compile_filtered(
+_CHECKLIST_ITEM = FilteredPattern(
     rf"(?m)(?:(?<![^.。?!\n:])[^.。?!\n:]{{2,}}+\?\s{{0,3}}|(?:^[^\w\n]{{0,6}}+(?:(?:{REASON_LABELS}): ?)?"
     rf"|(?<=[.,;。]) ?)(?![^:\n]{{0,40}}(?:{build_label_pattern(None)}|evaluat|assess|{_SEQUENCE}))[^.。?!\n:]{{2,40}}:[^\S\n]{{0,3}})(?P<value>yes"
     r"|no|是|否)(?![\w])[.。]?",
-    "?|:",
-    "否|是|no|yes",
 )
 #: Numbers that prose says an answer is not: "It is not a 3 because …", "未达到3级".
-_DENIED = compile_filtered(
+_DENIED = FilteredPattern(
     r"(?m)(?:(?:\b(?:not|cannot|never|far from|hardly|barely|almost|nearly)|n['’]t)(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)|assign(?:ed)?|qualify for|rise to|worth"
     r"|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} |\bneither (?:an? )?"
     r"|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach)(?: (?:an?|the|grade|score|rating|level|of)){0,4} "
@@ -82,10 +74,8 @@ _DENIED = compile_filtered(
     r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?|(?<!除)并?非\s?)(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) "
     r"|\s?[/或和、]\s?)(?:an? )?[0-9])*)(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since|as|for|but|so|though"
     r"|due)\b)(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)",
-    DIGITS,
-    "不|未|没|非|not|never|far from|hardly|barely|almost|nearly|n't|n’t|neither|miss|short of|to reach",
 )
-_UNRELATED = compile_filtered(
+_UNRELATED = FilteredPattern(
     r"(?m)(?:\bnot|n['’]t)(?: (?:at all|in any way|in the least|even|remotely|really|actually)){0,2} relevant\b"
     r"|(?:\bnot|n['’]t) (?:at all )?related to\b|\b(?:irrelevant|off[- ]?topic|unrelated|useless|worthless)\b(?=\W{0,3}$|[.,;!)]"
     r"| (?:to|for|and|because|since|as|here)\b)|\bno(?:thing| \w+)? to do with\b|\b(?:no|zero) (?:relevance|relation|connection|use|help|value)(?: (?:to"
@@ -97,49 +87,42 @@ _UNRELATED = compile_filtered(
     r"|\b(?:gives?|offers?|provides?) no (?:help|use)\b|没有?帮助(?=[。!]|$)|(?:毫无|没有?(?:任何|什么|一点|半点)?|无任何|并无)(?:关系|关联|联系"
     r"|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)|(?:不(?:太|怎么|大)?相[关關]|[无無][关關])(?![\u4e00-\u9fff])|答非所问|[跑离偏]题"
     r"|(?:完全|根本)(?:没有?|未|不能|无法)(?:回答|满足|解决)了?(?:用户的?)?(?:该|此|这个)?(?:查询|问题|需求)",
-    "不|关系|关联|关键词堆砌|堆砌关键词|完全|帮助|报错|无|根本|無|相关性|答非所问|索要|联系|题|关|relevan|related|topic|useless|worthless|to do with|relation|connection|help|use|value|at all|in any way|demand for|fabricated|fake|forged|made-up|keyword|error page",
 )
-_COMPLETE = compile_filtered(
+_COMPLETE = FilteredPattern(
     r"\b(?:snippet|page|it|result) (?:really |clearly )?helps the user\b(?=[.!]|$)|\b(?:fully|completely|entirely|perfectly|totally|wholly) (?:answer"
     r"|satisf|address|meet|resolv)\w*(?! (?:another|a different|other)\b)|\b(?:answer|satisf|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully"
     r"|perfectly|entirely)\b|\b(?:direct,? (?:and )?)?(?:perfect|complete|full|ideal)(?:,? (?:and )?direct)? (?:answer|match|response)\b(?! (?:would|should|must|needs?|requires?)\b)|\b(?:highly|very|extremely|perfectly|fully) relevant\b"
     r"|(?:完全|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)(?![应需要])"
     r"|(?:高度|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])",
-    "匹配|回应|回答|满足|相关|答案|解决|解答|relevant|address|answer|complete|entirely|fully|helps|match|meet|perfect|resolv|response|satisf|totally|wholly",
 )
 #: The opposite of either verdict, in the words of the prompt, at the end of a clause.
 _NEED = r"(?:用户的?)?(?:该|此|这个)?(?:查询|问题|需求)"
 _CLAUSE_END = r"(?=(?:,? (?:in fact|really|actually|though|after all|at all))?\s?[.!。]|$)"
-_HELPS = compile_filtered(
+_HELPS = FilteredPattern(
     r"(?m)(?:\b(?:is|looks) (?:really |very )?(?:helpful|useful)(?: to the user)?|^\W{0,4}(?:(?:conclusion|so|overall)\W{1,2})?helpful"
     rf"|\b(?:snippet|page|(?<!hope )it) helps(?: the user)?|\banswers the (?:query|question)|有(?:很大)?帮助|(?:回答|满足|解决)了{_NEED})"
     rf"{_CLAUSE_END}",
-    "回答|帮助|满足|解决|help|answers the|useful",
 )
-_HELPS_NOT = compile_filtered(
+_HELPS_NOT = FilteredPattern(
     r"(?m)(?:(?:\bnot|n['’]t) (?:helpful|useful)(?: to the user)?|\bunhelpful|(?:\bnot|n['’]t) (?:help|answer(?: the (?:query|question))?)|\bfails to (?:help|answer the (?:query|question))|^\W{0,4}no (?:relevant|useful) (?:content|information)"
     rf"|(?:没有?|无法?)(?:任何)?(?:帮助(?:用户)?|用)|(?:[未没]有?|[未不]能|无法)(?:回答|满足|解决){_NEED}"
     rf"|没有?(?:任何)?有用的?(?:信息|内容)){_CLAUSE_END}",
-    "回答|无|有用|没|满足|解决|answer|content|help|information|useful",
 )
 #: A line that is nothing but a verdict, or that begins with one and explains it; with a label, on either scale.
 _VERDICT_LINE = re.compile(
     rf"(?m)^(?:[^\w\n]|_){{0,8}}(?P<value>(?:{ANY_WORD})(?=(?:[^\w\n]|_){{0,8}}$|{EXPLAINS})|[01](?=[^\w\n.)、]{{0,8}}$))"
 )
-_LABELLED_LINE = compile_filtered(
+_LABELLED_LINE = FilteredPattern(
     rf"(?m)^(?:[^\w\n]|_){{0,8}}{LABEL_LEAD}(?:verdict|judge?ment|decision|conclusion|relevan(?:t|ce)|grade|score|rating|判定|结论|判断|(?:是否)?相关性?|等级|评[分级]|得?分数?)"
     rf"[^\w\n]{{0,4}}[:=](?:[^\w\n]|_){{0,8}}(?P<value>{ANY_WORD}|[0-9])(?=(?:[^\w\n]|_){{0,8}}$)",
-    "verdict|judgment|judgement|decision|conclusion|relevan|grade|score|rating|判定|结论|判断|相关|等级|评|分",
 )
 _MARKS_OF_SCALE = r"(?:grade|score|mark|point|rating)s?\b(?! (?:is|of|=|[0-9])|\s?[:=])"
-_TOP = compile_filtered(
+_TOP = FilteredPattern(
     rf"\b(?:top|full|perfect|max(?:imum|imal)?|highest(?: possible)?|best possible) {_MARKS_OF_SCALE}"
     r"|(?:满分|最高(?:分|级|等级|评分|评级))(?!\s?[是为:=(]?\s?[0-9])",
-    "最高|满分|grade|mark|point|rating|score",
 )
-_LOWEST = compile_filtered(
+_LOWEST = FilteredPattern(
     rf"\b(?:lowest(?: possible)?|min(?:imum|imal)|bottom|zero) {_MARKS_OF_SCALE}|零分|最低(?:分|级|等级|评分|评级)(?!\s?[是为:=(]?\s?[0-9])",
-    "最低|零分|bottom|lowest|minim|zero",
 )
 #: In front of a statement in its clause: it is about a part, it describes the scale, or it is denied.
 _ABOUT_PART = (
@@ -148,13 +131,13 @@ _ABOUT_PART = (
     r"|末尾|开头|标题|广告|日期|指令|注入|[段句行]|诱导|是否|如果|若|假如|要是|可能|[0-9][分级]?\s?(?:[:=(–→-]|means?|表示|代表|[是为]"
     r"|is)[^,;]{0,20}\Z"
 )
-_DENIES_HELP = re.compile(
+_DENIES_HELP = FilteredPattern(
     rf"{_ABOUT_PART}|希望|\b(?:hope|not|never|hardly|only|what|which|page|site|article|they|claims?)\b|n['’]t|不|没|未|无"
 )
-_DENIES_UNRELATED = re.compile(
+_DENIES_UNRELATED = FilteredPattern(
     rf"{_ABOUT_PART}|(?:\b(?:not|never|n?either|nor|hardly|far from|anything but)|n['’]t)(?: \w+){{0,2}}\s*\Z|(?:不|没有?|非)[^,。]{{0,4}}\Z"
 )
-_DENIES_EXTREME = re.compile(
+_DENIES_EXTREME = FilteredPattern(
     rf"{_ABOUT_PART}|\b(?:not|cannot|never|no|nor|neither|without|fail\w*|far|less|miss\w*|lack\w*|short|hardly|almost|nearly|than|ask\w*|demand\w*"
     r"|claim\w*|want\w*|need\w*|seek\w*|expect\w*|look\w* for|tr(?:y|ies|ied)|ignor\w*|says?|to)\b|n['’]t|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]"
     r"|接近|几乎"
@@ -250,7 +233,7 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
     return drop_ignored_demands(flat), rejected
 
 
-def _states(statement: FilteredPattern, denial: re.Pattern[str], text: str) -> bool:
+def _states(statement: FilteredPattern, denial: FilteredPattern, text: str) -> bool:
     """Return True when prose makes a statement that neither its own clause nor an answer to it denies."""
     return any(
         not denial.search(re.split(r"[,;.。!?\n]", text[max(0, match.start() - 120) : match.start()])[-1])

@@ -6,7 +6,7 @@ scale says nothing: its numbers are no values.
 
 import re
 
-from judge.parsing.prefilter import compile_filtered
+from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.tolerant_json import flatten, simplify_prose
 from judge.records import Scale
 
@@ -39,18 +39,17 @@ _SCALE = (
 _RANGE_IN_BRACKETS = rf"\s?{_RANGE}{_UNITS}?\s?[)\],;]"
 #: A scale with what its grades mean: "Scale: 0 = irrelevant, 3 = perfect".
 _LEGEND = r"(?:(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: used)?|量表|评分标准)\s?[:=](?:[^\n()\]]|\([^\n()]{0,40}\)){1,120}"
-_MENTION = compile_filtered(
+_MENTION = FilteredPattern(
     rf"(?m)[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_SCALE})(?:\s?[)\]])?",
-    "scale|point|range|max|of |best|highest|top|满分|最高|范围|区间|制|分|级",
 )
 #: A mention that begins the text or a sentence.
-_LEADING_MENTION = re.compile(
+_LEADING_MENTION = FilteredPattern(
     rf"(?m)(?:\A\W{{0,12}}|(?:^|[.。!?;])\W{{0,4}})(?=[\w/]){_LEAD}(?:(?:grade |score )?[0-9]{{1,3}}(?:\.[0-9])?{_UNITS}?\s?(?=out of|/|of|on"
     rf"|(?:分)?中))?(?P<scale>{_SCALE}|/\s?{_NUMBER}{_CLOSER}|of {_NUMBER}{_UNITS}?{_CLOSER}|{_LEGEND})"
     rf"|\A\s{{0,4}}[(\[]?(?P<range>{_RANGE_IN_BRACKETS})"
 )
 #: The grades of the scale from 0 to 3 with what they mean, best or worst first.
-RUBRIC = re.compile(
+RUBRIC = FilteredPattern(
     "|".join(
         r"[^0-9]{1,120}?".join(
             rf"(?<![0-9.]){grade}\s?(?:[:=]|[-–—]{{1,2}}|\s)(?=[^0-9\n]{{2}})" for grade in grades

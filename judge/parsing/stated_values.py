@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from judge.parsing.prefilter import DIGITS, FilteredPattern, compile_filtered
+from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.stated_scale import drop_own_scale
 from judge.parsing.vocabulary import AROUND, KEYS, REASON_LABELS, build_label_pattern, find_value
 from judge.records import Scale, ScaleName
@@ -11,24 +11,22 @@ from judge.records import Scale, ScaleName
 #: What begins an explanation right behind a verdict.
 EXPLAINS = r"(?:\s?\(|\s?[-–—]+\s|[-–—]{2}|\s(?:because|since)\b|\s?因为)"
 #: The statements of relevance, on the binary scale; "partially relevant" states nothing.
-_RELEVANCE = compile_filtered(
+_RELEVANCE = FilteredPattern(
     r"(?m)(?P<hedge>\b(?:partial|partly|somewhat|margin|slight|may|might|how|whether|if|part|loose)\w*\s(?:be )?(?:\w+ly )?|部分|有些|略|稍|是否|弱"
     r"|多少|可能)?(?P<value>\b(?:not (?:\w+ly |enough to be )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b|不(?:直接|太|怎么|算|够)?相关|不相關|无关|無關"
     rf"|相关|相關)(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}\]】]|$|{EXPLAINS})|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need"
     r"|request))(?![性度])",
-    "无关|無關|相关|相關|relevant",
 )
 _NEGATIVE = re.compile(r"n['’]t|\bnot|irr|不|无|無")
 #: A number in front of what it counts or names ("step 3", "第2"), a scale and the number of
 #: a list item state no value.
-_NO_VALUE = compile_filtered(
+_NO_VALUE = FilteredPattern(
     r"(?m)\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|v|no\.|figures?|tables?|top|type|stage|level of|phase|question"
     r"|criteri(?:on|a)|grades?|scores?|scale|error|code|http|#) ?#?(?:of |from |is )?[0-9][0-9.]*(?= ?[-–~,:]| to |(?: and [0-9])\b)"
     r"|\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion|error) ?#?[0-9][0-9.]*"
     r"|(?:第|步骤|图|表|步) ?[0-9]+|(?:\(|from |scale of |of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]|to)\s?3(?![A-Za-z0-9])\)?"
     r"|\(?\s?(?:/|out of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov"
     r"|dec)[a-z]{0,6}\.? [0-9]{1,2}(?=,? [0-9]{4}\b)|[(\[][0-9]{1,2}[)\]][^\S\n]?(?=[^\W\d_])",
-    DIGITS,
 )
 _SECOND_POINT = re.compile(r"2[.)、]\s?[^\W\d_]")
 #: What has grades of its own: "grade 3 pupils".
@@ -38,9 +36,8 @@ _GRADED_THINGS = (
 )
 _UNITS_OF_TIME = "[天日年月周条个项]|小时|分钟|(?:day|week|month|year|hour|minute)s?\\b"
 #: How sure a reply says to be is not a value.
-_CONFIDENCE = compile_filtered(
+_CONFIDENCE = FilteredPattern(
     r"(?:\b(?:confidence|certainty|probability)(?: (?:score|level))?|置信(?:度|水平)|把握)[\s*:=]{0,4}(?:is |of |[是为] ?)?[0-9.]{1,6}%?",
-    "把握|置信|certainty|confidence|probability",
 )
 #: What a label of the binary scale has in front of an explanation: "结论：有帮助".
 _HELP_WORDS = dict.fromkeys(
@@ -53,7 +50,7 @@ _FILLER = (
     r"|call|just|take|choose|pick|my|answer|to|an?|that['’]s|for|me)"
 )
 #: A clause that is nothing but a value between two of the scale, or a doubt.
-_UNCERTAIN = re.compile(
+_UNCERTAIN = FilteredPattern(
     r"(?m)(?:^|[.。!?;,]"
     rf"|(?<![a-z]){build_label_pattern(None)}\s?(?:is|为|是)?\s?[:=](?!\s{{0,3}}{_MARKS}[0-9]))\s{{0,3}}{_MARKS}[\[(]?(?:[0-3](?:\.(?!0+\b)[0-9]{{1,2}}"
     r"|\s?(?:[/~–-]|or|to|或|到|至)\s?[0-9]{1,2}|\s?(?:[+-]|plus|minus))|[~≈−]\s?[0-3]|[+–-][0-3]|介于[0-3]\s?[分级]?\s?[和与到至]\s?[0-3]\s?[分级]?之间(?!,)|½|(?:yes|no)\b[^\w\n]{1,4}(?:(?:and|or) )?(?:yes|no)\b|(?:(?:it|is|this|that|an?|the|definitely|certainly|really) ){0,4}(?:not|never|almost|nearly|hardly|barely) (?:an? )?(?:yes|no)"
@@ -123,27 +120,23 @@ def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[FilteredPat
         rf"|(?!json\b|see\b|below\b|as\b|here\b)(?:[~-]{{1,2}}\w|[^\W0-9]){word}(?: {word})?"
     )
     return (
-        compile_filtered(
+        FilteredPattern(
             rf"(?m)(?<![a-z])(?:(?:final|overall|my)?{build_label_pattern(None)}|correction|更正)(?: value)?{_MARKS}(?:{joint}|{bare}){_MARKS}(?:a "
             rf"|just )?(?P<value>{value})(?!\s{_GRADED_THINGS})(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of"
             rf"|steps?)\b(?! 3))(?!\s?(?:{_UNITS_OF_TIME}))",
-            "verdict|answer|judg|decision|conclusion|relevan|label|grade|score|rating|correction|更正|评定|判定|结论|判断|判决|答案|结果"
-            "|相关|标签|等级|总分|评分|分数|得分|评级|打分|级别|分值",
         ),
-        compile_filtered(
+        FilteredPattern(
             rf"(?m)(?<![a-z])(?:{'|'.join(KEYS[scale_name])}){_MARKS}[:=]{_MARKS}(?P<value>{words}){_MARKS}(?=(?: out of 3)?[.。!]?\s*$|[,;()}}])",
-            "|".join(KEYS[scale_name]),
         ),
-        compile_filtered(r"\\boxed\{(?P<value>[^{}\n]{0,24})", "\\boxed{"),
+        FilteredPattern(r"\\boxed\{(?P<value>[^{}\n]{0,24})"),
     )
 
 
-def _compile_sentence_pattern(values: str, words: str) -> FilteredPattern:
+def _build_sentence_pattern(values: str) -> FilteredPattern:
     """Return the pattern of a sentence with one of `values`, an alternation, and filling words alone."""
-    return compile_filtered(
+    return FilteredPattern(
         r"(?m)(?:^"
         rf"|[.。!?](?![0-9]))\W{{0,4}}(?:{_FILLER}\b\W{{1,3}}){{0,6}}(?P<value>{values})(?:\W{{1,3}}{_FILLER}){{0,5}}[^\w.]{{0,3}}(?=\.(?![0-9])|!|$)",
-        words,
     )
 
 
@@ -155,11 +148,10 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[FilteredPattern
         value = r"(?P<value>(?:yes|no)(?![A-Za-z])|[是否](?![\u4e00-\u9fff]))"
         start = r"(?:^|[.。!?;:,=>→{(\[【]|\b(?:so|thus|hence|therefore|or|is|be|say|make that|to)\b|或者?|所以|因此|严格来?说|[是为成判评])"
         return (
-            _compile_sentence_pattern("yes|no", "yes|no"),
-            compile_filtered(rf"(?m){start}[,\s]{{0,2}}{_MARKS}{value}{stop}", "yes|no|是|否"),
-            compile_filtered(
+            _build_sentence_pattern("yes|no"),
+            FilteredPattern(rf"(?m){start}[,\s]{{0,2}}{_MARKS}{value}{stop}"),
+            FilteredPattern(
                 rf"(?m)(?<![A-Za-z\u4e00-\u9fff])(?P<value>yes|no|[是否]){_MARKS}[.。!]?{_MARKS}[)\]}}】]?$",
-                "yes|no|是|否",
             ),
         )
     number = r"(?<![0-9A-Za-z.$¥￥€£])(?<![0-9][-/:,])(?P<value>[0-9](?:\.0+)?)"
@@ -172,19 +164,17 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[FilteredPattern
         r"|say)\s(?P<value>zero|one|two|three)" + stop
     )
     return (
-        _compile_sentence_pattern("[0-9]|zero|one|two|three", f"{DIGITS}|zero|one|two|three"),
-        compile_filtered(rf"(?m){number}(?:{stop}|{copula})", DIGITS),
-        compile_filtered(f"(?m){spelled}", "zero|one|two|three"),
-        compile_filtered(  # "It is a 1 in my view"
+        _build_sentence_pattern("[0-9]|zero|one|two|three"),
+        FilteredPattern(rf"(?m){number}(?:{stop}|{copula})"),
+        FilteredPattern(f"(?m){spelled}"),
+        FilteredPattern(  # "It is a 1 in my view"
             r"(?m)\ba(?:(?<=^a)|(?<=[.!?;,] a)|(?<=\b(?:is|be|as) a)|(?<=\b(?:was|see|say) a)|(?<=\b(?:only|just) a)|(?<=\bworth a)|(?<=\bdeserves a))"
             r"\s(?:(?:solid|weak|strong|clear|low|high|mere|bare|good|fair|generous|firm)\s)?"
             r"(?P<value>[0-9])\s(?:at|in|on|to|by|from|with|overall|here|now|then|though|again)\b(?!\s[0-9])",
-            DIGITS,
         ),
-        compile_filtered(
+        FilteredPattern(
             r"(?m)(?:[评给判按]为?|符合\s?)(?P<value>[零一二两三0-3])\s?(?=[。,;!]|计(?:[。,;!]|$)|$|[分级]?的(?:标准|要求|定义))",
-            "评|给|判|按|符合",
         ),
-        compile_filtered(r"(?m)^\W{0,4}(?P<value>zero|one|two|three)[.!]?$", "zero|one|two|three"),
-        compile_filtered(r"(?P<value>[零一二两三])[分级](?![钟布之析子类支开享医台运方球甲建])", "分|级"),
+        FilteredPattern(r"(?m)^\W{0,4}(?P<value>zero|one|two|three)[.!]?$"),
+        FilteredPattern(r"(?P<value>[零一二两三])[分级](?![钟布之析子类支开享医台运方球甲建])"),
     )
