@@ -21,6 +21,7 @@ from judge.parsing.vocabulary import (
     SOURCE_WORDS,
     SPELLED_GRADES,
     build_label_pattern,
+    find_degree,
     find_value,
     is_contrary,
     parse_value,
@@ -82,7 +83,7 @@ _ABOUT_GRADE = re.compile(
     r"(?i)[^.。\n]{0,60}(?:\b(?:snippet|page|query|answer|relevant|topic|useful|partial|help)\w*\b|摘要|网页|页面|查询|答案|部分|相关|切题|有用|帮助"
     r"|离题|回答|问题|需求)"
 )
-_BOXED = re.compile(r"\$?\\boxed\s?\{\s?([^{}\n]{1,12})\}\$?")
+_BOXED = re.compile(r"(?:(?:\${1,2}|\\[\[(])\s?)?\\boxed\s?\{\s?([^{}\n]{1,12})\}(?:\s?(?:\${1,2}|\\[\])]))?")
 #: A table with a row of labels above one row of values.
 _TABLE = re.compile(
     r"(?m)^\|([^\n]{1,200})\|[ \t]*\n\|[\s:|-]{3,80}\|[ \t]*\n\|([^\n]{1,2000})\|[ \t]*(?=\n|\Z)(?!\n\|)"
@@ -180,8 +181,16 @@ def _parse_lines(text: str, scale: Scale) -> _Statement | None:
     """Return what the lines that begin with a label state, None when there is none."""
     lines = _list_lines(text, scale)
     statements = [_split_label(drop_own_scale(flatten(line), scale), scale) for line in lines]
+    degrees = [find_degree(statement[0], scale) if statement else None for statement in statements]
+    if any(statement and degree is None for statement, degree in zip(statements, degrees, strict=True)):
+        # "Relevance: high" beside "Grade: 3" describes the grade.
+        statements = [
+            None if degree else statement for statement, degree in zip(statements, degrees, strict=True)
+        ]
     places = [index for index, statement in enumerate(statements) if statement]
     grades = {parse_value(statement[0], scale) for statement in statements if statement}
+    if any(degree and not grades <= degree for degree in degrees):
+        raise ReplyParseError("ambiguous", "a line describes another grade")
     if len(grades) > 1:
         raise ReplyParseError("ambiguous", f"{len(places)} lines state values that differ")
     if not places:
@@ -239,7 +248,7 @@ def _parse_sentences(flat: str, scale: Scale) -> _Statement:
     own = drop_own_scale(flat, scale)
     bare = own.strip(AROUND + "#") if not re.match(r"#\s{0,4}[0-9]", flat) else flat
     bare = re.sub(r"\A\(\s?([^()]{1,8})\)(?=[.。!]?\Z)", r"\1", bare)
-    label = rf"\A(?:{LABEL_LEAD}{build_label_pattern(scale.name)})\s(?=\S{{1,4}}\Z)"
+    label = rf"\A(?:{LABEL_LEAD}{build_label_pattern(scale.name)})\s(?=\S{{1,4}}\Z|[0-3][分级]?\s?[-–—:(])"
     short = re.sub(label, "", bare, flags=re.IGNORECASE)
     head, _, comment = short.partition("\n") if _is_reason(short.partition("\n")[2]) else (short, "", "")
     direct = find_value(head, scale)
@@ -249,7 +258,9 @@ def _parse_sentences(flat: str, scale: Scale) -> _Statement:
         direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
         return _Statement(direct, trail=comment)
-    if (explained := _VALUE_FIRST.match(own)) and len(set(_LISTED_GRADE.findall(own))) < 2:
+    if (explained := _VALUE_FIRST.match(re.sub(label, "", own, flags=re.IGNORECASE))) and len(
+        set(_LISTED_GRADE.findall(own))
+    ) < 2:
         subject = _ABOUT_SNIPPET if scale.name == "binary" else _ABOUT_GRADE
         value, comment = find_value(explained["value"], scale), explained["comment"]
         if value is not None and subject.match(comment):

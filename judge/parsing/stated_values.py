@@ -159,14 +159,14 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[FilteredPattern
         r"(?=\s?[分级](?![钟布之析子类支开享别数医台运方球甲建])|\s(?:is|was|would|seems|fits|because|since|as|for|so|and|or|instead|rather|at (?:the )?(?:very )?(?:best|least|most)|tops"
         r"|points?\b)\b|\s?(?:更|比较|较|才|吧|因为|合适|或))"
     )
-    spelled = (
-        r"\b(?:a|an?|grade|score|rating|be|is|to|at|as|give|give it|give this"
-        r"|say)\s(?P<value>zero|one|two|three)" + stop
-    )
+    words = "(?P<value>zero|one|two|three)"
+    spelled = rf"\b(?:a|an?|grade|score|rating|be|is|to|at|as|give|give it|give this|say)\s{words}{stop}"
+    limit = r"(?:at (?:the )?(?:very )?(?:best|least|most)|tops)"
     return (
         _build_sentence_pattern("[0-9]|zero|one|two|three"),
         FilteredPattern(rf"(?m){number}(?:{stop}|{copula})"),
         FilteredPattern(f"(?m){spelled}"),
+        FilteredPattern(rf"(?m)(?:^|[.!?;] )(?={limit}|\w+ {limit})(?:{limit} )?{words}(?: {limit})?{stop}"),
         FilteredPattern(  # "It is a 1 in my view"
             r"(?m)\ba(?:(?<=^a)|(?<=[.!?;,] a)|(?<=\b(?:is|be|as) a)|(?<=\b(?:was|see|say) a)|(?<=\b(?:only|just) a)|(?<=\bworth a)|(?<=\bdeserves a))"
             r"\s(?:(?:solid|weak|strong|clear|low|high|mere|bare|good|fair|generous|firm)\s)?"

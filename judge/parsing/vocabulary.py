@@ -61,6 +61,23 @@ _WORDS = dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
 SPELLED_GRADES = dict(zip("zero one two three 零 一 二 两 三".split(), "012301223", strict=True))
 #: As alternatives of a regular expression, longer ones first.
 ANY_WORD = "|".join(sorted(_WORDS, key=len, reverse=True))
+#: What a line about the relevance says of the grade in another line, and the grades that agree with it.
+_DEGREES = {
+    word: grades
+    for words, grades in (
+        (
+            "high|strong|highly relevant|very relevant|fully relevant|relevant|高|较高|高度相关|完全相关|非常相关|直接相关|相关",
+            {2, 3},
+        ),
+        (
+            "medium|moderate|partial|partly relevant|partially relevant|somewhat relevant|中|中等|一般|部分相关|较相关",
+            {1, 2},
+        ),
+        ("low|weak|slight|slightly relevant|marginally relevant|低|较低|弱相关|略相关", {0, 1}),
+        ("none|irrelevant|not relevant|unrelated|无|无关|不相关|完全不相关", {0}),
+    )
+    for word in words.split("|")
+}
 _GRADE = re.compile(r"([0-9])(?:\.0{1,9})?\s?[分级]?")
 _FRACTION = re.compile(r"[-+]?[0-9]{0,20}\.[0-9]{1,20}")
 #: "yes(相关)" and "Yes, relevant": a word and another one for the same.
@@ -191,6 +208,11 @@ def find_value(text: str, scale: Scale) -> int | None:
         return parse_value(text, scale)
     except ReplyParseError:
         return None
+
+
+def find_degree(text: str, scale: Scale) -> set[int] | None:
+    """Return the grades that agree with the degree of relevance that a value names, None when it names none."""
+    return _DEGREES.get(_strip_value(text).casefold()) if scale.name == "graded" else None
 
 
 def is_contrary(text: str, grade: int, scale: Scale) -> bool:
