@@ -12,6 +12,7 @@ from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_disowned, may_wrap
 from judge.parsing.contradictions import contradicts, find_doubt
 from judge.parsing.final_answer import extract_final_answer
+from judge.parsing.folding import flatten
 from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.repair import is_damaged, parse_damaged
@@ -22,7 +23,6 @@ from judge.parsing.tolerant_json import (
     JsonText,
     Node,
     Scan,
-    flatten,
     is_strict,
     scan_objects,
     unescape,
@@ -149,7 +149,7 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
     if any(_contradicts_itself(span.object, grade, scale) for span in objects.objects):
         raise ReplyParseError("ambiguous", "another member of the object may hold the final value")
     gaps = [answer[start:end] for start, end in objects.list_gaps(len(answer))]
-    gaps[-1] = "\n".join(line for line in gaps[-1].split("\n") if not _CITATION.fullmatch(line))
+    gaps[-1] = "\n".join(line for line in gaps[-1].split("\n") if not _CITATION.fullmatch(flatten(line)))
     _check_prose(gaps[echoes:], grade, scale, cut=cut)
     reason, flags = _find_reason(statements)
     strict = all(is_strict(answer[span.start : span.end]) for span in objects.objects)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, repeats_order
+from judge.parsing.folding import simplify_prose
 from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.remarks import (
     TOO_HIGH_OR_LOW,
@@ -17,7 +18,6 @@ from judge.parsing.remarks import (
 )
 from judge.parsing.stated_scale import BINARY_RUBRIC, RUBRIC, names_other_scale
 from judge.parsing.stated_values import EXPLAINS, find_values
-from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import ANY_WORD, LABEL_LEAD, REASON_LABELS, build_label_pattern, is_contrary
 from judge.records import Scale
 
@@ -85,7 +85,7 @@ _UNRELATED = FilteredPattern(
     r"|(?:只是|仅是|不过是|就是|这是|属于)(?:在)?(?:索要(?:等级|评分|判定)|堆砌关键词|关键词堆砌|报错)"
     r"|(?:\bis not|n['’]t|\bis of no) (?:helpful|useful|help|use)\b(?=[.!]|$)|(?:n['’]t|\bnot) help the user\b"
     r"|\b(?:gives?|offers?|provides?) no (?:help|use)\b|没有?帮助(?=[。!]|$)|(?:毫无|没有?(?:任何|什么|一点|半点)?|无任何|并无)(?:关系|关联|联系"
-    r"|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)|(?:不(?:太|怎么|大)?相[关關]|[无無][关關])(?![\u4e00-\u9fff])|答非所问|[跑离偏]题"
+    r"|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)|(?:不(?:太|怎么|大)?相关|无关)(?![\u4e00-\u9fff])|答非所问|[跑离偏]题"
     r"|(?:完全|根本)(?:没有?|未|不能|无法)(?:回答|满足|解决)了?(?:用户的?)?(?:该|此|这个)?(?:查询|问题|需求)",
 )
 _COMPLETE = FilteredPattern(

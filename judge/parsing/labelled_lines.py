@@ -10,10 +10,10 @@ from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned, repeats_order
 from judge.parsing.contradictions import contradicts, find_stated_values
 from judge.parsing.final_answer import strip_fence
+from judge.parsing.folding import flatten
 from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.remarks import has_correction, is_offset, is_refusal, is_rounded
 from judge.parsing.stated_scale import drop_own_scale, names_other_scale
-from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import (
     AROUND,
     LABEL_LEAD,
@@ -172,7 +172,7 @@ def _list_cells(table: re.Match[str], scale: Scale) -> str:
     """Return a table of one row as labelled lines, if its header consists of labels; else the table."""
     header, cells = ([cell.strip() for cell in row.split("|")] for row in table.groups())
     label = re.compile(rf"(?i)(?:{REASON_LABELS}|{build_label_pattern(scale.name)})")
-    if len(header) != len(cells) or not all(label.fullmatch(name) for name in header):
+    if len(header) != len(cells) or not all(label.fullmatch(flatten(name)) for name in header):
         return table[0]
     return "\n".join(f"{name}: {cell}" for name, cell in zip(header, cells, strict=True))
 

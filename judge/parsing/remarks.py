@@ -8,8 +8,8 @@ it another subject: "rounded from 2.4" and "rounded corners", "says the page" an
 import re
 from collections.abc import Callable
 
+from judge.parsing.folding import flatten, simplify_prose
 from judge.parsing.prefilter import FilteredPattern
-from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import ANSWER_WORDS, AROUND, EXAMPLE_WORDS, PARTY_WORDS
 from judge.records import Scale
 
@@ -257,7 +257,7 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
     `is_lead` is True for the prose in front of an answer: an apology alone declines nothing there, and a later
     sentence can decline.
     """
-    flat = text.lstrip(AROUND).lower()
+    flat = flatten(text).lstrip(AROUND).lower()
     if is_lead and _CANNOT_GRADE.search(simplify_prose(text)):
         return True
     if is_lead and (_CANNOT_OPEN.match(flat) or (_APOLOGY.match(flat) and not _DECLINES.search(flat))):

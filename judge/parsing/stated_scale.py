@@ -6,8 +6,8 @@ scale says nothing: its numbers are no values.
 
 import re
 
+from judge.parsing.folding import flatten, simplify_prose
 from judge.parsing.prefilter import FilteredPattern
-from judge.parsing.tolerant_json import flatten, simplify_prose
 from judge.records import Scale
 
 _ENGLISH_NUMBERS = {"four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10, "hundred": 100}
@@ -103,7 +103,7 @@ def is_other_scale(key: str, value: str, grade: int, scale: Scale) -> bool:
     """Return True for a member that names another scale: `"max_score": 10`, `"scale": "1-5"`."""
     if scale.name != "graded":
         return False
-    name, text = re.sub(r"[\s_-]", "", key.casefold()), flatten(value).strip().lower()
+    name, text = re.sub(r"[\s_-]", "", flatten(key).casefold()), flatten(value).strip().lower()
     if _RANGE_MEMBER.fullmatch(name):
         return _ANY_RANGE_ALONE.fullmatch(text) is not None and _is_other(text, scale)
     # The grade once more, alone or of the top.

@@ -13,11 +13,11 @@ EXPLAINS = r"(?:\s?\(|\s?[-–—]+\s|[-–—]{2}|\s(?:because|since)\b|\s?因�
 #: The statements of relevance, on the binary scale; "partially relevant" states nothing.
 _RELEVANCE = FilteredPattern(
     r"(?m)(?P<hedge>\b(?:partial|partly|somewhat|margin|slight|may|might|how|whether|if|part|loose)\w*\s(?:be )?(?:\w+ly )?|部分|有些|略|稍|是否|弱"
-    r"|多少|可能)?(?P<value>\b(?:not (?:\w+ly |enough to be )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b|不(?:直接|太|怎么|算|够)?相关|不相關|无关|無關"
-    rf"|相关|相關)(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}\]】]|$|{EXPLAINS})|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need"
+    r"|多少|可能)?(?P<value>\b(?:not (?:\w+ly |enough to be )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b|不(?:直接|太|怎么|算|够)?相关|无关"
+    rf"|相关)(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}\]】]|$|{EXPLAINS})|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need"
     r"|request))(?![性度])",
 )
-_NEGATIVE = re.compile(r"n['’]t|\bnot|irr|不|无|無")
+_NEGATIVE = re.compile(r"n['’]t|\bnot|irr|不|无")
 #: A number in front of what it counts or names ("step 3", "第2"), a scale and the number of
 #: a list item state no value.
 _NO_VALUE = FilteredPattern(

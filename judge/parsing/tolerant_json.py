@@ -12,10 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-#: Full-width ASCII to ASCII, one character for one, so that positions stay valid. The full-width
-#: quotes and backslash are left alone: inside a string they are plain text.
-_FULLWIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code not in (0xFF02, 0xFF07, 0xFF3C)}
-_ANY_FULLWIDTH = re.compile(r"[\uff01-\uff5e]")
+from judge.parsing.folding import flatten
 
 #: The mark of a Markdown fence, with the language behind the first one.
 FENCE = r"(?:```|~~~)\w{0,10}"
@@ -35,10 +32,6 @@ PROSE_BRACES = re.compile(r"\{[^{}\"'“”„＂‘’＇:\\]{1,80}\}")
 _DOUBLED = re.compile(r"\{(?=\s{0,8}\{\s{0,8}[^{\s])")
 _ESCAPE = re.compile(r"(?s)\\(u[0-9a-fA-F]{4}|.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
-
-_TAG = re.compile(r"<[^<>\n=]{1,30}>")
-_BLANKS = re.compile(r"[^\S\n]{3,}")
-_BLANK_LINES = re.compile(r"\n\s+")
 
 #: A longer bare word of Chinese is prose; "不相关" is the longest value.
 _LONGEST_WORD = 3
@@ -93,16 +86,6 @@ class Scan:
 
 class _SyntaxBroken(Exception):
     """The text leaves the grammar."""
-
-
-def flatten(text: str) -> str:
-    """Return the text with full-width ASCII as ASCII; every character keeps its position."""
-    return text.translate(_FULLWIDTH) if _ANY_FULLWIDTH.search(text) else text
-
-
-def simplify_prose(text: str) -> str:
-    """Return the text flat and in lower case, without tags and long blanks."""
-    return _BLANK_LINES.sub("\n", _BLANKS.sub(" ", _TAG.sub("\n", flatten(text)))).lower()
 
 
 def unescape(text: str) -> str:

@@ -4,7 +4,7 @@ import re
 from difflib import get_close_matches
 
 from judge.errors import ReplyParseError
-from judge.parsing.tolerant_json import flatten
+from judge.parsing.folding import flatten
 from judge.records import Scale, ScaleName
 
 #: Keys of the verdict in an object, by scale; the first is what the prompts ask for.
@@ -55,8 +55,8 @@ AROUND = " \t\r\n\u3000\xa0\u200b\u200c\u200d\u2060\ufeff\ufe0f✅✔☑*_`\"'�
 #: Values that stand for none.
 _NO_VALUE = ("", "null", "None", "none", "无")
 
-_YES = ("yes", "是", "是的", "相关", "相關", "relevant", "true")
-_NO = ("no", "否", "不是", "不相关", "不相關", "无关", "無關", "irrelevant", "not relevant", "false")
+_YES = ("yes", "是", "是的", "相关", "relevant", "true")
+_NO = ("no", "否", "不是", "不相关", "无关", "irrelevant", "not relevant", "false")
 _WORDS = dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
 SPELLED_GRADES = dict(zip("zero one two three 零 一 二 两 三".split(), "012301223", strict=True))
 #: As alternatives of a regular expression, longer ones first.

@@ -1,6 +1,7 @@
 """However a reply is damaged, reading gives the true value or refuses."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -31,6 +32,17 @@ def test_damaged_replies_are_never_misread(first: int, last: int) -> None:
     assert [case for case, result in zip(cases, outcomes, strict=True) if result == "wrong"] == []
     sound = [result for case, result in zip(cases, outcomes, strict=True) if case.recoverable]
     assert sound.count("right") / len(sound) > 0.9
+
+
+def test_a_reply_in_traditional_characters_is_read_as_in_simplified_ones() -> None:
+    traditional = str.maketrans(
+        "级评结论断标签无关数总说应为错误给对们这还个过实际",
+        "級評結論斷標籤無關數總說應為錯誤給對們這還個過實際",
+    )
+    for number in range(400):
+        case = make(f"traditional:{number}")
+        other = replace(case, text=case.text.translate(traditional))
+        assert classify_outcome(other) == classify_outcome(case), other
 
 
 @given(st.text(), st.integers(0, 3), st.booleans())
