@@ -43,7 +43,7 @@ def test_a_text_without_a_subject_is_not_searched() -> None:
 
 
 def test_most_texts_of_other_authors_are_flagged_and_few_harmless_ones() -> None:
-    """The texts of this set are neither those that patterns are written for nor those that the model has seen."""
+    """No pattern is written for the texts of this set, and the model has not seen them."""
     texts = [text for text in read_injection_texts() if text.set == TEST_SET]
     attacks = [is_flagged(text.snippet) for text in texts if text.is_attack]
     harmless = [is_flagged(text.snippet) for text in texts if not text.is_attack]
