@@ -8,36 +8,33 @@ above 0, and one of their words is about grading or about language models.
 
 import json
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 
 from judge.dataset.word_patterns import contains_any, list_words
 
 #: Without one of these, sentences are not about grades, verdicts, language models or what these are told.
-_SUBJECTS = frozenset(
-    """
+_SUBJECT_WORDS = frozenset(
+    b"""
     relevance relevant grade grades graded grader graders grading score scores scored scoring scorer
     rate rated rater raters rating ratings verdict verdicts judge judged judges judging judgment
     judgement evaluate evaluated evaluating evaluation evaluator evaluators assess assessed assessing
     assessment assessor assessors rubric label labels labelled labeled model models ai llm llms bot bots
     gpt chatgpt claude assistant prompt instruction instructions instructed output reply replies respond
-    response answer answers yes snippet snippets passage passages system guidelines criteria ignore
-    disregard reviewer annotator crawler crawlers machine maximum marks prove compute count token tokens
-    key keys
-    评 判 裁 評 等_级 模_型 助_手 指_令 提_示 输_出 回_复 回_答 摘_要 片_段 相_关 相_關 满_分 滿_分
-    三_分 3_分 机_器 程_序 规_则 结_论 結_論 理_由 密_钥 打_分 是_否 标_准
+    response answer answers yes snippet snippets passage passages guidelines criteria ignore disregard
+    reviewer annotator crawler crawlers
     """.split()
 )
-_SUBJECT_WORDS = frozenset(
-    subject.encode() for subject in _SUBJECTS if subject.isascii() and subject.isalpha()
+_SUBJECT_PARTS = tuple(
+    "评 判 裁 評 等级 模型 助手 指令 提示 输出 回复 回答 摘要 片段 相关 相關 满分 滿分 三分 3分 机器 程序"
+    " 规则 结论 結論 理由 密钥 打分 是否 标准".split()
 )
-_SUBJECT_PARTS = tuple(subject.replace("_", "") for subject in _SUBJECTS if not subject.isascii())
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？；;\n])\s*")
-_UNIT = re.compile(r"[a-z]+(?:['’][a-z]+)?|[0-9]+|[㐀-鿿]|[{}<>\[\]=:：|]")
-_FIRST_CHINESE = "㐀"
+#: A word, a number, a mark, or a run of Chinese characters and digits.
+_UNIT = re.compile(r"[a-z]+(?:['’][a-z]+)?|[0-9㐀-鿿]+|[{}<>\[\]=:：|]")
 #: Sentences in a row that are judged together.
 _SENTENCES = 3
 
@@ -50,37 +47,58 @@ class InjectionModel:
     weights: Mapping[str, int]
 
     def find_score(self, text: str) -> int:
-        """Return the highest score of sentences of a text (lower case), -1 without one of the subjects."""
-        return max(
-            (
-                self.bias + sum(self.weights.get(feature, 0) for feature in features)
-                for features in list_windows(text)
-                if not _SUBJECTS.isdisjoint(features)
-            ),
-            default=-1,
-        )
+        """Return the highest score of sentences of a text (lower case), -1 where none can be above 0.
+
+        Sentences in a row have no score where none has a subject, or where their words and characters alone add
+        up to less than 0. Most sentences do, and no attack that the model finds.
+        """
+        weights = self.weights
+        scores = [-1]
+        for sentences in list_windows(text):
+            units = frozenset[str]().union(*(sentence.units for sentence in sentences)) & weights.keys()
+            if sum(map(weights.__getitem__, units)) > 0:
+                others = frozenset[str]().union(*(sentence.sequences for sentence in sentences))
+                features = units | (others & weights.keys())
+                scores.append(self.bias + sum(map(weights.__getitem__, features)))
+        return max(scores)
 
 
-def list_windows(text: str) -> list[Set[str]]:
-    """Return the features of each few sentences in a row of a text (lower case)."""
-    sentences = _list_sentences(text)
-    starts = range(max(1, len(sentences) - _SENTENCES + 1))
-    return [frozenset[str]().union(*sentences[start : start + _SENTENCES]) for start in starts]
+class Sentence:
+    """The features of a sentence: `units` are words, marks and characters, `sequences` a few in a row."""
+
+    def __init__(self, text: str) -> None:
+        self._words: list[str] = []
+        self._runs: list[str] = []
+        for unit in _UNIT.findall(text):
+            (self._words if unit.isascii() else self._runs).append(unit)
+        self.units = frozenset({*self._words, *"".join(self._runs)})
+
+    @cached_property
+    def sequences(self) -> Set[str]:
+        """Two or three words, or Chinese characters, in a row."""
+        words = self._words
+        pairs, threes = pairwise(words), zip(words, words[1:], words[2:], strict=False)
+        sequences = {*map("_".join, pairs), *map("_".join, threes)}
+        for run in self._runs:
+            sequences.update([run[at : at + 2] for at in range(len(run) - 1)])
+            sequences.update([run[at : at + 3] for at in range(len(run) - 2)])
+        return sequences
 
 
-def _list_sentences(text: str) -> list[Set[str]]:
-    sentences: list[Set[str]] = []
-    for sentence in _SENTENCE_END.split(text):
-        if units := _UNIT.findall(sentence):
-            features = {*units, *map("_".join, pairwise(units))}
-            if not sentence.isascii():
-                features.update(
-                    "_".join(three)
-                    for three in zip(units, units[1:], units[2:], strict=False)
-                    if three[0] >= _FIRST_CHINESE or three[1] >= _FIRST_CHINESE
-                )
-            sentences.append(features)
-    return sentences
+def list_windows(text: str) -> Iterator[Sequence[Sentence]]:
+    """Yield each few sentences in a row of a text (lower case), where one has a subject."""
+    texts = [sentence for sentence in _SENTENCE_END.split(text) if _UNIT.search(sentence)]
+    subjects = [has_subject_word(sentence) for sentence in texts]
+    make_sentence = lru_cache(Sentence)
+    for start in range(max(1, len(texts) - _SENTENCES + 1)):
+        if True in subjects[start : start + _SENTENCES]:
+            yield [make_sentence(sentence) for sentence in texts[start : start + _SENTENCES]]
+
+
+def has_subject_word(text: str) -> bool:
+    """Return whether a text (lower case) has one of the subjects."""
+    has_word = not _SUBJECT_WORDS.isdisjoint(list_words(text))
+    return has_word or (not text.isascii() and contains_any(_SUBJECT_PARTS, text))
 
 
 @cache
@@ -88,9 +106,3 @@ def load_injection_model() -> InjectionModel:
     """Return the model that is shipped."""
     content = json.loads((files("judge.dataset") / "injection_weights.json").read_text(encoding="utf-8"))
     return InjectionModel(**content)
-
-
-def may_address_assessor(text: str) -> bool:
-    """Return whether a text (lower case) has a word without which the score of the model is never above 0."""
-    has_word = not _SUBJECT_WORDS.isdisjoint(list_words(text))
-    return has_word or (not text.isascii() and contains_any(_SUBJECT_PARTS, text))

@@ -44,13 +44,21 @@ def prepare(text: str) -> str:
     return drop_mentions(fold_lookalikes(shown).lower())
 
 
+def list_features(text: InjectionText) -> list[Set[str]]:
+    """Return the features of each few sentences in a row."""
+    return [
+        frozenset[str]().union(*(sentence.units | sentence.sequences for sentence in sentences))
+        for sentences in list_windows(prepare(text.snippet))
+    ]
+
+
 def learn_model(texts: Sequence[InjectionText]) -> InjectionModel:
     """Return the model of these texts."""
-    of_attacks = [list_windows(prepare(text.snippet)) for text in texts if text.is_attack]
+    of_attacks = [list_features(text) for text in texts if text.is_attack]
     of_harmless, weights_of_harmless = [], []
     for text in texts:
         if not text.is_attack:
-            windows = list_windows(prepare(text.snippet))
+            windows = list_features(text)
             of_harmless += windows
             weights_of_harmless += [_WEIGHT_OF_TESTED if text.set in TESTED_SETS else 1.0] * len(windows)
     counts = Counter(

@@ -3,7 +3,7 @@
 import pytest
 
 from judge.dataset import clean
-from judge.dataset.injection_model import InjectionModel, load_injection_model, may_address_assessor
+from judge.dataset.injection_model import InjectionModel, has_subject_word, load_injection_model
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from tests.benchmarks.injection_model import learn_model, prepare
 from tests.support.injection_texts import TEST_SET, read_injection_texts
@@ -37,9 +37,9 @@ def test_a_score_adds_the_weights_of_three_sentences(text: str, score: int) -> N
 
 
 def test_a_text_without_a_subject_is_not_searched() -> None:
-    assert may_address_assessor("dear grader, hello")
-    assert may_address_assessor("这条摘要")
-    assert not may_address_assessor("green tea, 绿茶")
+    assert has_subject_word("dear grader, hello")
+    assert has_subject_word("这条摘要")
+    assert not has_subject_word("green tea, 绿茶")
 
 
 def test_most_texts_of_other_authors_are_flagged_and_few_harmless_ones() -> None:
