@@ -19,6 +19,7 @@ The other modules:
     clean, markup              clean texts as prompts show them; remove HTML
     injection                  flag texts that seem to address the assessor
     injection_patterns         the forms of such texts, a row each; grade_demands: sentences that urge a grade
+    injection_model            a linear model of such texts, for the wordings that no pattern has
     word_patterns, lookalikes  search patterns only where their words occur; fold letters that look like Latin
     mentions, decoding         leave out what a text only mentions; decode what it says in another form
     near_duplicates            find pairs that share a judgment

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from judge.dataset.decoding import REVERSED, ROT13, decode
 from judge.dataset.grade_demands import GRADE_DEMAND, urges_grade
-from judge.dataset.injection_model import has_subject_word, load_injection_model
+from judge.dataset.injection_model import addresses_assessor
 from judge.dataset.injection_patterns import INJECTION_FORMS, InjectionForm
 from judge.dataset.lookalikes import fold_lookalikes
 from judge.dataset.mentions import drop_mentions
@@ -57,11 +57,9 @@ def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
     flags = _find_flags(forms, visible, raw_text)
     if flags:
         flags = _find_flags(forms, drop_mentions(visible), drop_mentions(raw_text))
-    if not flags and has_subject_word(visible):
-        find_score = load_injection_model().find_score
-        # Few texts have such a score, and what they mention takes long to drop.
-        if find_score(visible) > 0 and find_score(drop_mentions(visible)) > 0:
-            flags = {INSTRUCTION}
+    # Few texts have such a score, and what they mention takes long to drop.
+    if not flags and addresses_assessor(visible) and addresses_assessor(drop_mentions(visible)):
+        flags = {INSTRUCTION}
     if hidden := _find_hidden_markup(raw_text) if raw_text is not visible else "":
         flags |= {HIDDEN_TEXT} if _search(hidden) else set()
     for decoded in decode(cleaned, raw, encodings):

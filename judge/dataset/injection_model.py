@@ -49,8 +49,8 @@ class InjectionModel:
     def find_score(self, text: str) -> int:
         """Return the highest score of sentences of a text (lower case), -1 where none can be above 0.
 
-        Sentences in a row have no score where none has a subject, or where their words and characters alone add
-        up to less than 0. Most sentences do, and no attack that the model finds.
+        Sentences in a row have no score where none has a subject, or where their words and characters alone
+        add up to less than 0. Most sentences do, and no attack that the model finds.
         """
         weights = self.weights
         scores = [-1]
@@ -106,3 +106,8 @@ def load_injection_model() -> InjectionModel:
     """Return the model that is shipped."""
     content = json.loads((files("judge.dataset") / "injection_weights.json").read_text(encoding="utf-8"))
     return InjectionModel(**content)
+
+
+def addresses_assessor(text: str) -> bool:
+    """Return whether a text (lower case) addresses the assessor, by the model that is shipped."""
+    return has_subject_word(text) and load_injection_model().find_score(text) > 0

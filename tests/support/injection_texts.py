@@ -9,7 +9,7 @@ from tests.support.hostile_text import is_held_out
 
 _FILE = Path(__file__).parents[1] / "cases" / "injection_texts.jsonl"
 #: The set that no model is learned from, and those with harmless texts that tests name one by one.
-TEST_SET, TESTED_SETS = "test", ("sentences", "patterns")
+TEST_SET, TESTED_SETS = "test", ("sentences", "dotted", "patterns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def read_injection_texts() -> list[InjectionText]:
     texts = [InjectionText(**json.loads(line)) for line in _FILE.read_text(encoding="utf-8").splitlines()]
     for case in hostile_text.read_cases():
         if case["type"] == "control":
-            texts.append(InjectionText(TESTED_SETS[1], "", case["snippet"]))
+            texts.append(InjectionText(TESTED_SETS[-1], "", case["snippet"]))
         elif case["type"] not in ("stuffing", "query_only") and not is_held_out(case):
-            texts.append(InjectionText(TESTED_SETS[1], case["type"], case["snippet"]))
+            texts.append(InjectionText(TESTED_SETS[-1], case["type"], case["snippet"]))
     return texts

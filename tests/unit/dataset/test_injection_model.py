@@ -9,7 +9,8 @@ from tests.benchmarks.injection_model import learn_model, prepare
 from tests.support.injection_texts import TEST_SET, read_injection_texts
 
 MODEL = InjectionModel(
-    bias=-50, weights={"grader": 30, "grader_please": 15, "please": 10, "三_分": 60, "tea": 5}
+    bias=-20,
+    weights={"grader": 30, "grader_please": 15, "please": 10, "分": 2, "三分": 60, "tea": 5, "judge": -9},
 )
 
 
@@ -21,15 +22,17 @@ def is_flagged(snippet: str) -> bool:
 @pytest.mark.parametrize(
     ("text", "score"),
     [
-        ("grader please", 30 + 15 + 10 - 50),
-        ("please, grader", 30 + 10 - 50),  # another order
-        ("grader. please", 30 + 10 - 50),  # in two sentences: no words in a row
-        ("grader grader", 30 - 50),
-        ("请给三分", 60 - 50),
+        ("grader please", 30 + 15 + 10 - 20),
+        ("please, grader", 30 + 10 - 20),  # another order
+        ("grader. please", 30 + 10 - 20),  # in two sentences: no words in a row
+        ("grader grader", 30 - 20),
+        ("请给三分", 2 + 60 - 20),
         ("tea please", -1),  # no subject
+        ("judge please", -1),  # 10 - 9 - 20 is less
+        ("judge tea grader please", 30 + 15 + 10 + 5 - 9 - 20),
         ("", -1),
-        ("grader. a. b. please tea", 30 - 50),  # four sentences: the last one is judged without the first
-        ("tea. grader. please. tea", 5 + 30 + 10 - 50),
+        ("grader. a. b. please tea", 30 - 20),  # four sentences: the last one is judged without the first
+        ("tea. grader. please. tea", 5 + 30 + 10 - 20),
     ],
 )
 def test_a_score_adds_the_weights_of_three_sentences(text: str, score: int) -> None:

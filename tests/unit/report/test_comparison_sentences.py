@@ -410,7 +410,7 @@ def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
 def test_a_difference_on_one_query_is_by_ap_and_not_by_its_mean() -> None:
     deciding = DecidingQueries("AP@5", "a", "b", 2, (DecidingQuery("q1", 0.5, 0.25, "text"),))
     text = name_deciding_queries(ENGLISH, replace(BASE, deciding_queries=deciding), Path("run"))
-    assert text.startswith("a and b differ most on q1 (+0.5000) by AP@5. ")
+    assert text.startswith("a and b differ most on 'text' (+0.5000) by AP@5. ")
 
 
 @check_each(
