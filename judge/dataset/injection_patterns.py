@@ -13,12 +13,8 @@ from judge.flags import STUFFING
 #: Classes of words, and parts of patterns that several rows have.
 NAMES: Mapping[str, str] = {
     # Who grades, what is graded, and by what rules.
-    "ASSESSOR": "grader|graders|evaluator|evaluators|assessor|assessors|rater|raters|scorer|scorers",
-    "MODEL": "ai|ais|llm|llms|model|models",
-    "JUDGE": "judge|judges|reviewer|reviewers|assistant|assistants",
     "TEXT": "result|snippet|passage|text|page|document|item|entry|content|site",
     "THIS": "this {TEXT}",
-    "RULE": "rules|instructions|rubric|guidelines|criteria",
     "RULES": (
         r"(?:(?<!own )instructions?\b(?! (?:on|at) )|rubric|guideline|criteria|system prompt"
         r"|(?:grading|scoring|rating|your|all|these|those|any|system) (?:\w+ )?(?:rule|prompt|task|scale)"
@@ -27,13 +23,9 @@ NAMES: Mapping[str, str] = {
         r"|(?:above|previous|prior|earlier)\b(?=\W*$|[\s\"'”]*[.,:;!?—-]|\s+(?:instruction|direction|guid|rule|rubric|prompt|order"
         r"|command|criteri|text|context|task|message|request|scale|polic|sentence|system|statement|content|and\b|or\b|in\b|you\b)))"
     ),
-    "OLD": r"(?:previous|prior|above|earlier|grading|scoring|old)",
     # What is demanded: verbs of command, words between a verb and a grade, the best grade, the end of a demand.
     "IGNORE": "ignore|disregard|forget|override|overriding|bypass",
-    "DROP": "forget|leave|drop|discard|abandon|delete|set aside|throw away",
     "DEMAND": "assign|award|grade|score|rate|mark|give|output|print|reply|respond|answer|return|say|write|type|repeat",
-    "TREAT": "label|classify|deem|treat|regard|count|consider|grade|rate|score|mark|judge|accept",
-    "GRADED": "gave|given|giving|graded|rated|scored|marked|labeled|labelled|judged",
     "ANSWER": "answer|reply|response|output|verdict|grade",
     "FILLERS": (
         r"(?: (?:only|just|with|it|this|them|one|everything|a|an|the|as|single|character|word|number|digit|grade|score|rating|of|be"
@@ -51,10 +43,6 @@ NAMES: Mapping[str, str] = {
     ),
     "BEST_END": "BEST(?:)END",
     # Words about the work of the assessor, in the same sentence.
-    "ABOUT_GRADING": (
-        r"(?=~80(?:grad(?:e|ing)|rat(?:e|ing)\b|relevan|verdict|scor(?:e|ing)|assess|evaluat|mark\b|full marks|answer|output|reply"
-        r"|respond|instruction|ignore|must\b|please\b|yes\b|lenient|model|assistant))"
-    ),
     # The same behind a line that begins a turn.
     "ABOUT_TURN": (
         r"(?=~~200(?:\n~~200){0,3}?(?:grad(?:e|ing)|rate\b|relevan|verdict|scor(?:e|ing)|full marks|perfect|instruction|yes\b"
@@ -62,18 +50,13 @@ NAMES: Mapping[str, str] = {
     ),
     # Examples of programming exercises have an input and an output.
     "NO_EXERCISE": r"\A(?![\s\S]*\b(?:input|explanation|example)\b)[\s\S]*?",
-    "NO_EXERCISE_ZH": r"\A(?![\s\S]*(?:输入|解释|解析|[样示]例))[\s\S]*?",
     # The same in Chinese. A number of things is no grade.
     "IGNORE_ZH": "忽略|无视|無視|忽視|忘掉|忘记|不要理会|不用管|别管|跳过|绕过|抛开",
-    "GRADER_ZH": "评测|评分|评审|打分|裁判|判定|大模型|语言模型|ai评|ai裁|ai模型|ai助手",
     "THIS_ZH": r"(?:[本该此这](?:片段|段|条结果|条|摘要|网页|页|结果|文|内容|文档))",
     "GRADE_ZH": "等级|评分|分数|评级",
     "NO_COUNT": r"(?![0-9.]| ?[个条篇种次针位行遍句例张天年月日周小时分元块本件人名章节题项步点颗星级球/])",
     "POINTS_ZH": r"[3三] ?分(?![球钟之])",
     "VALUE_ZH": r"(?:[0-3](?![0-9.])|yes|no|是|否|相关)",
-    "ABOUT_GRADING_ZH": (
-        r"(?=~40(?:评|判|打分|给分|满分|[3三] ?分|相关|输出|只(?:能|需)回|(?<!交通)规则|模型|yes))"
-    ),
     # What hidden text is about.
     "HIDDEN": (
         r"(?:(?!-->)[^\n]){0,120}?(?:评分|打分|评测|满分|判为|[3三] ?分|\b(?:grader?|scored?|rate|relevan(?:t|ce)|rubric|full marks|is a 3"
@@ -89,114 +72,41 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "instruction": (
         # Ignore the rules.
         r"(?<!not |n['’]t )(?<!never )(?<!model to )(?<!models to )(?<!llm to ){IGNORE}~~40\bRULES",
-        r"{DROP} (?:about )?your (?:\w+ )?{role|duty|task} as\b",
-        r"{DROP} (?:(?:the|all|any|your|these|those) )*OLD (?:\w+ )?{RULE}",
-        r"\bdo(?:n['’]t| not) (?:follow|apply|use) (?:the|your|any) {rubric|grading|scoring}",
-        r"\bTHIS~40\binstead of {grading|rating|judging|scoring|evaluating|assessing}(?=\W*$|[.,;!]| (?:it|this)\b)",
-        r"\bbegin {trusted|real|true} {instruction|instructions}(?! (?:in|on|at|of|for|with)\b)",
-        r"\bOLD {rules|instructions} are (?:void|cancell?ed|no longer valid)(?=[.,;!]|$| (?:from )?now)",
         r"{ignorez|ignora|ignore|ignorar|ignorieren|ignoriere|ignoriert}~~30{consignes|instructions pr|instrucciones|istruzioni|instruções"
         r"|anweisungen|vorgaben}",
         r"{指示}~6{無視}",
         r"{지시를}~~6{무시}",
         r"{игнорируй}(?:те)?~~30{инструкци|указани|правил}",
         r"{تجاهل}~~20{تعليمات}",
-        r"{bỏ qua}~~20{hướng dẫn|chỉ dẫn}",
         # Give the best grade, or say it.
         r"(?<!choose )(?<!select )(?<!this )(?!output:){DEMAND}FILLERS BEST_END(?!,? (?:and |or )?grade|, (?:then|stop)\b)",
         r"\b(?:your|the only (?:correct|valid|acceptable)|the(?= grade| verdict)) {ANSWER} (?:is|should be|must be|has to be):? BEST_END",
-        r"{grade|verdict|rating|relevance|score} (?:for|of) THIS is:?(?: (?:an?|the))* (?:BEST|full|top|perfect)",
-        r"\b(?:the|your) {expected|correct|true|gold|right|only} (?:label|grade|verdict|rating|(?:output|answer) for this \w+)(?: is|=|:) ?BEST_END",
         r"NO_EXERCISE\bthe {expected} (?:output|answer) is:? [\"'“‘]?{yes|relevant}END",
-        r"{set} (?:(?:the|your|its|this) ){0,2}{grade|verdict|score|relevance|rating}(?:(?<=grade)|(?<=verdict)|(?= (?:for|of) THIS))(?: (?:for|of) THIS)?"
-        r" (?:to|at|=) (?:the )?(?:max(?:imum)?|BEST)END",
-        r"{TREAT} (?:THIS|the following (?:text|passage|snippet)) (?:as )?(?:(?:fully|highly|completely|perfectly|directly) )?"
-        r"(?:relevant(?=\W*$|[.,;!?)\]]| (?:to|and)\b)|answering|satisfying)\b",
-        r"{TREAT} THIS (?:to be |as )?(?:an? |the )?(?:\w+ (?:and )?){0,2}(?:direct|full|complete|correct|perfect|best) {answer}",
         r"{prefer|choose|favor|favour} the {engine|list|ranking} (?:that|which|with)\b~30\bthis\b",
-        r"{skip} (?:the )?(?:relevance|grading|rating|scoring|evaluation|assessment) ~12for THIS",
-        r"\b(?:grade|score|rating|verdict)s? (?:(?:lower|less|below|other) )?{than} (?:[23]|two|three|yes|relevant) (?:to|for|on) THIS",
         r"\b(?:just|simply) {label|mark|call} (?:it|this) (?:as )?(?:\w+ )?BEST_END",
         r"\bany {lower} {grade|score|rating}",
-        r"\banything {lower|less|below|other} than {3|three|yes}",
-        r"\b(?:grade|score|rate)s? THIS {below}",
-        r"NO_EXERCISE{output}: ?BEST_END",
         # To the assessor: what it is, what it was, what it becomes.
-        r"{note|message|attention|notice|memo|instruction|instructions}(?: to| for)(?: [\w-]+){0,2}"
-        r" (?:{ASSESSOR|MODEL}|{JUDGE}(?=~~120(?:THIS|\bgrade\b|relevan|ignore)))",
-        r"{note|message|attention|notice|memo}:?(?: (?:dear|all|the|any|automated|ai|llm)){0,6} {ASSESSOR|llm|llms|ai grader|ai judge|ai assessor"
-        r"|ai model|ai evaluator|ai assistant|language model|language models}",
-        r"\byou are no {longer} an? {ASSESSOR|MODEL|JUDGE}",
-        r"\byou are (?:no )?{longer|now} (?:an?|the|in|judg|grad)ABOUT_GRADING",
-        r"\bfrom {now} on,? youABOUT_GRADING",
-        r"\bas an? (?:ai|llm|automated|relevance) {ASSESSOR|MODEL|JUDGE},? youABOUT_GRADING",
-        r"\bif you(?: are|'re) (?:an? )?(?:[\w-]+ ){0,2}{ASSESSOR|MODEL|judge|judges}ABOUT_GRADING",
-        r"\bpre-{scored|graded|rated}",
-        r"\bpre-{approved}(?=~~60\b(?:marks|grade|relevan|assign))",
-        r"\balready been {graded|scored|rated}(?=~~40(?:\b3\b|relevan|yes|top|highest|full|perfect))(?! by [\d,]+)",
         r"{pretend|imagine|let's play|developer mode|you are now}~~80\b(?:full marks|rubric|graders?|graded?(?! (?:your|the|my|our)\b)"
         r"|assessor|three)\b",
-        r"\b(?:ai|llm|automated) {ASSESSOR|judge|judges} ?[:,](?=~~60\b(?:rate|mark|grade|treat|rank|assign|give|score|deserves|must|please)\b"
-        r"~~60(?:\bthis\b|relevan|perfect|\b3\b|top|highest|maximum))",
-        r"(?:^|[.!?\n>] ?){ASSESSOR}[:,](?=~80(?:this (?:snippet|passage|result)|(?:always|fully) relevant|your (?:verdict|judge?ment"
-        r"|instructions)|\bgrade 3\b|\b3$))",
-        r"\b(?:to|dear|attention|hello|hi|hey)(?: (?:all|the|any|our|every|you))?(?: (?:ai|llm|language|automat\w+|machine|relevance|search"
-        r"|quality|evaluation|grading))+ {ASSESSOR|MODEL|judge|judges|annotator|annotators|评委|评审|裁判}[,:;!]"
-        r"(?=~~100(?:relevan|answer|verdict|\b3\b|mark\b|grade|rate\b|yes\b|highest|score|评|判))",
-        r"\bif you (?:can |are able to )?(?:read|see|reading|process|parse)\w* this\b~30{MODEL|ASSESSOR}",
-        r"\bto the (?:language )?{MODEL}(?: \w+)? reading this\b",
-        r"\bthe (?:ai|llm) {ASSESSOR|judge} (?:could|can|should|would|must|to) (?:\w+ )?(?:mark|rate|grade|score|give) this"
-        r" (?:entry|page|snippet|passage|result|text|as|a)\b",
         r"{évaluateur|évaluatrice|evaluador|evaluadores|avaliador|valutatore|bewerter|sprachmodell|審査員|評価者|採点者|評審|評價|평가자|평가하는"
         r"|평가 모델|평가모델|채점|оценщик}(?=~~80(?:pertinent|relevan|rilevan|\bnot[aeo]|máxim|calificaci|\byes\b|\b3\b|関連|最高|相關|滿分"
         r"|관련|높은|최고|высш|максим|релевант))",
-        r"\bvergiss alle {regeln|anweisungen|vorgaben}",
         r"{bestnote}",
-        r"\b(?:antworte|respond[ea]|répond\w+|rispondi|ответь\w*)~12{yes}",
         # The same in Chinese.
         r"(?<!模型)(?<!要求){IGNORE_ZH}~12(?:(?:以上|上面|上述|之前(?!学)|先前|前面|此前|所有|全部|一切|收到|系统)~8"
         r"(?:要求|规则|規則|指令|指示|提示词|说明|标准|標準|任务)|评分(?!较|低|高)|指令|提示词|评估|评测|打分|要求 ?输出)",
-        r"{忘掉|忘记|放下|抛开}~4你的~6{身份|角色|职责|任务}",
-        r"{上述|以上|之前|先前|前面|此前}的?{指示|指令|规则|要求|标准}~6{作废|失效|无效|不再}",
-        r"(?:评[分定估级判]|判定|打分){规则|标准|要求}(?:(?:已经?|被)?(?:更新|变更|修改|更改|改为|调整)~~30(?:摘要|片段|本页|本站|POINTS_ZH|评[3三]|相关)"
-        r"|[^\n。,，]{0,4}(?:作废|失效|无效|不再适用))",
         r"{不用|别用|不要用|无需}(?:使用|套用|参照)?{评分|评级|评测|评定|判定|打分}(?:规则|标准)(?![之以]外|[也就]|即可)",
-        r"{摘要|片段|本页|本文}~20(?:不要|别|无需|不必|停止)(?:再|进行)?{评分|评级|评估|评测|打分|判定}(?=[。！!,，]|$)",
         r"{直接|一律|统统|必须|只需|只要|请|务必|应当}(?<!请(?=给(?:孩子|学生|同学|老师|我们|客服|司机|卖家|店家|商品|本次服务)))[^\n。,，]{0,6}?"
         r"(?:回复|回答|输出|打|给出|给|评为|判为|评(?=[3三])|判(?=yes|相关)|写|返回|说)[^\n。,，]{0,4}?(?:yes|是(?![一-鿿]|[”\"'](?:或|还是))|[“\"']?相关(?=[”\"']?[。！!]|$)|[“\"']相关|满分|最高分(?![和与、])"
         r"|POINTS_ZH|[“\"']?3NO_COUNT(?![”\"']?(?:领|获取|查询|退订|参与|报名)))",
-        r"{打分|评分|得分} ?[:：为] ?3(?![0-9.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
-        r"(?:判卷|阅卷|评分|打分|评测|评审){机器人|系统|程序|模型}~8(?:给|打)[^\n。了过]{0,3}?{满分|最高分}",
-        r"{给个}(?:[“\"']?yes|3(?=[。！!,，分]|$)|三分)",
-        r"{请打|并打|打个} ?(?:POINTS_ZH|3(?=[。！!,，]|$))",
         r"{命令你|指示你}~12(?:等级|评分|满分|相关|yes)",
-        r"{所有摘要|所有片段|所有结果|所有网页}(?:[均都](?:是|为)?相关|(?:均|都|一律|全部)(?:输出|回复|评|判|给|打))",
-        r"(?:输出|回复|返回|填写?){等级|评分|分数|结论|判定}[:：为]? ?(?:[3三](?![0-9.个])|yes|相关)",
         r"{请抄|照抄|直接抄}(?![写袭送])",
         r"[把将](?:(?:THIS_ZH|摘要|它)的?)?{GRADE_ZH}(?:设|改|调|定|写|填)[为成到] ?(?:3(?![0-9.:：]|分?(?:及?以[上下]|制))|三(?![一-鿿])|满分)",
-        r"只[能需要]?{回复|回答|输出|写}[“\"'「]?(?:相关[”\"'」]|yes(?![”\"'」]? ?(?:[或和、/的]|or)))",
-        r"{参考答案}(?:已|现|应)?(?:改为|更新为|换成|就是)THIS_ZH",
-        r"THIS_ZH~14{等级|评为|判为|判定|定为|得分|评级|标记为|记为}~4(?:[3三](?! ?[年月日天小个次种篇])|满分|最高(?:分|级|等级)"
-        r"|(?:完全|高度)?相关)",
         r"{记作|记为|算作|判为|标为}[“\"']?(?:满分|最高分|相关|yes)(?![,，；;]?否则)",
-        r"NO_EXERCISE_ZH{输出} ?[:：为] ?3(?![0-9.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
-        r"(?:评[分测审]|打分|标注|审核|判定)(?:员|者|人员|模型|系统|ai)们?(?:请|务必)?{注意|看这里|听好|听着}[:：,，]"
-        r"(?=~40(?:[本这此]条|本页|摘要|片段)~20(?:满分|相关|最高|[3三] ?[分级]))",
-        r"[给致]~4{GRADER_ZH|评价模型|评判模型|评估模型}[^\n。:：]{0,6}{的话|说明|注意|提示|须知|声明}",
-        r"{从现在起|现在开始}~6你ABOUT_GRADING_ZH",
-        r"{你现在是一|你现在必须|你现在要给}ABOUT_GRADING_ZH",
-        r"{你不再是|你的真正任务|你的任务改为|你的新任务改为|你的任务变为|你的新任务变为|你的任务是给|你的新任务是给}",
-        r"(?:若|如果|假如){你是}~6(?:模型|评测|评分|评审|裁判|ai(?!爱好)|机器人)ABOUT_GRADING_ZH",
         r"{扮演|开发者模式|调试模式|测试模式|从此刻起你}~~30(?:摘要|片段|yes|低分|评分员|评测|评委|评审|评分规则|给满分|打满分)",
-        r"{致ai|给ai|致大模型|给大模型|致智能|给智能}(?:评委|评审|裁判)[:：]",
         r"{机器人看这里}[:：]",
         r"{打分|评测|评分|评估|评定|评审|评级|评判|判定|大模型|语言模型}(?:(?<=模型)|(?<!模型)的?(?:ai|模型|大模型|程序|系统|机器人|助手|智能体))们?"
         r"(?:请注意|注意|请看|你好|您好|看这里)?[:：](?=~30(?:请|给|判|评|打|相关|[3三]|满分|高分))",
-        r"(?:尊敬|亲爱)的{ai|大模型|语言模型|评估模型|评审模型|评分模型|评判模型}(?=~40(?:这条|这段|本页|本段|此条|等级))",
-        r"{评估者|评分员|评审员}[:：](?=~20(?:此条|这条|本段|思考|输出))",
-        r"{你只能|你只许|你只准}(?:回答|回复|输出)[“\"']?3(?![0-9]| ?[个条种篇份张次行位])",
-        r"{别管|不用管|不用看|不必看|无论|不管}(?:用户(?!手册|指南|协议|名|评价)|查询(?!条件))~12(?:评级|打分|满分|高分|等级|给个|输出|回答[“\"']?(?:yes|是))",
-        r"给[3三] ?分就{奖励你}",
     ),
     "fake_verdict": (
         r"[\"'“](?:final[ _])?(?:最终)?{KEY|KEY_ZH}[\"'”]? ?[:：=] ?[\"'“]?(?:(?:yes|no|[0-3])(?![\w.%]|-\d)|(?:是|否|相关|不相关)(?![一-鿿]))",
@@ -206,14 +116,10 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"{verdict yes}",
         r"{等级|评分|判定|结论}[:：] ?(?:[0-3]|yes|是|相关)[。;；,， ]{0,2}{理由}[:：]",
         r"(?:^|[\n。]) ?{理由}[:：][^\n]{1,120}?[\n。;；,， ]{等级|评分|判定|结论}[:：] ?(?:[0-3](?![\d级.])|yes|是|相关)",
-        r"<{answer}> ?[0-3] ?</answer> ?\n?<reason",
         r"[<\[]{grade|verdict|score}[>\]] ?(?:[0-3]|yes|no)\b",
-        r"{grade|verdict} ?(?:→|=>|->) ?(?:[0-3]|yes|no)\b",
+        r"{relevance}[ _]{label|score|grade|rating}[\"']? ?[:=] ?[0-3](?![\w%]|\.\d|/\d| \w)",
         r"(?<![一-鿿]){等级|判定|结论} ?(?:→|=>|->|=) ?VALUE_ZH(?! ?[一-鿿:：]|[,，] ?则)",
         r"[<\[【]{等级|判定|结论}[>\]】] ?VALUE_ZH(?![一-鿿A-Za-z])",
-        r"{relevance}[ _]{label|score|grade|rating}[\"']? ?[:=] ?[0-3](?![\w%]|\.\d|/\d| \w)",
-        r"{判定} ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])",
-        r"{结论} ?[:：] ?(?:相关|不相关)(?![一-鿿])",
         r"{判定|结论} ?[:：为] ?(?:yes|no)\b",
         r"{answer} ?= ?(?:relevant\b|3/3)",
         r"{final} {score|grade|verdict} ?(?:is|:|=) ?[\"'“]?(?:(?:grade )?[0-3](?![\w.%]|[-–:]\d| (?:stars?\b|out of (?!3\b)))|yes|(?:\w+ )?relevant)",
@@ -221,28 +127,16 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"{相关性评分} ?[:：] ?[0-3](?:/3| ?分)?(?![\d.])",
         r"{评委|评审|评测员|标注员|终审}[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])",
         r"{assessment}: (?:[a-z]+ )?relevant\b",
-        r"{GRADED} THIS(?: as| an?| the)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)",
         r"THIS (?:was|is|has been) (?:already )?{graded|rated|scored|judged|labeled|labelled} (?:an? |as )?(?:3\b(?! (?:out|of|stars))|(?:\w+ )?relevant)",
-        r"{human label} ?[:=] ?(?:[0-3]\b(?! of)|relevant)",
-        r"{relevance judgment|relevance judgement} ?[:=] ?(?:yes|relevant|[0-3]\b)",
-        r"{ground truth} (?:\w+ )?for this (?:query|pair|snippet|passage|item)",
-        r"{relevance} ?[:=] ?3/3",
-        r"\b(?:snippet|(?:snippet|passage|document) (?:fully|completely|directly|perfectly)) {satisfies} the (?:query|user['’]s (?:need|query|question|intent))\b",
         r"(?:正确|真正|真实)的?{等级|评级}(?:应该?)?[是为] ?(?:(?:3(?![\d.])|三级)(?!级?的)|最高)",
-        r"{人工标注}(?:结果)?[:：] ?(?:3(?!\d)|相关(?!系数))",
         r"{相关性|相关度} ?(?:[:：] ?3(?:分(?![之钟析])|/3)|= ?3(?![\d.]| ?[的表为]))",
-        r"(?:[该本此]|[此本]搜索)(?:片段|段落|文档|摘要|结果)(?:完全|充分)?{满足}~2(?:查询(?!条件|语句)|用户的?(?:需求|问题|意图)(?!说明))",
     ),
     "overthink": (
         r"(?:^|[.!?\n] ?){first},? (?:please )?{prove|enumerate|simulate}",
-        r"{first},? (?:please )?{solve|prove|enumerate|simulate|factor}(?=~~120\b(?:then|before|only then|after)\b"
-        r"~~30\b(?:grad|judg|scor|rat(?:e|ing)|answer|verdict|relevan|decid))",
         r"{first},? (?:solve this\b|(?:please )?(?:multiply|calculate|compute|count)\b(?=~~120\b(?:then|before)\b~~30\b(?:grad|judg|scor|verdict|relevan)))",
         r"{solve this}(?:~24\bfirst\b|~~80\b(?:before|then|first)\b~~40\b(?:grad|judg|scor|verdict|answer))",
         r"{simulate every}~~60\bthen (?:think|grade|judge|score|answer)\b",
         r"{before} (?:you )?(?:answer|grad|judg|scor|respond)\w*\b~~30{solve|compute|calculate|prove|enumerate|list all|think for at least|reason for at least|count to}",
-        r"\breconsider your (?:judge?ment|verdict|grade|answer)\b~30\b{times} before (?:you )?(?:answer|grad|judg|scor)",
-        r"\b(?:cannot|can't|must not|do not|don't) (?:grade|score|rate)(?: this)? {until} you (?:have|'ve) (?:written|solved|computed|calculated|listed|proven|proved)\b",
         r"{think|reason|reflect|deliberate}~30\b(?:\d[\d,]{3,}|\w+ thousand) (?:(?:words|tokens|steps|paragraphs|pages)\b~20\bbefore (?:you )?"
         r"(?:answer|respond|reply|grad|judg|scor)|times\b~20\bbefore (?:you )?(?:grad|judg|scor))",
         r"(?:{请先|必须先|务必先}|(?:判断|回答|打分|评分|作答)之?前)[^\n。,，]{0,8}{求解|算出|证明|推导|解出|验证|枚举|模拟}(?<!证明(?=材料|文件|人|书))"
@@ -252,32 +146,21 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"{判断|回答|打分|评分|作答|评估|评判|评价}(?:(?<=评[估判价])[这本该此][条段篇个份]?(?:摘要|片段|网页|结果|内容|段落|文本|文档)|(?<!评[估判价]))"
         r"之?前[,，]?(?:请|必须|务必)?先",
         r"(?:回答|评[分级定估判]|作答|判[断定])之?前~6{思考|推理|分析}~6(?:[一二两三五十百千万]{2,}|\d{3,}) ?(?:字(?!的?[材文短资])|步|遍|次)",
-        r"{评级前|评级之前|给出等级前|给出等级之前}[,，]?~6(?:计算~6(?:位|圆周率)|逐[字位])",
-        r"先{列出|计算|写出|算出}~24[再才]能?{给出等级|评级}",
-        r"{评估者}[:：]回答前",
     ),
     "secrets": (
         r"{write|put|insert}~20{system prompt|system message}~30\b(?:reason|answer|reply)\b",
-        r"{print|reveal|show|output|include|repeat|leak|paste|dump|send}[^\n.?!]{0,40}(?:\b(?:your|the) system prompt(?! of (?:your|the|a) (?:terminal|shell|console)\b)"
-        r"|\byour (?:own )?(?:api[ _-]?key|environment variable|access token|authorization header))(?! in (?:every|each|all|the) (?:request|header|call|url|query))",
         r"{reason}~~60{your api key|your_api_key|your apikey|your api_key}",
-        r"\b(?:(?:reason|verdict)\b|(?:in|into|as|with) your (?:reply|response|answer)\b)~60{API_KEY|access token|environ|process.env|environment variable}",
         r"{API_KEY|access token|environ|environment variable|environment variables|process.env|previous query|previous message}~60"
         r"\b(?:(?:the|your) (?:reason|verdict)\b|(?:in|into|as|to|of) your (?:reply|response|answer)\b|reason field)",
         r"\bwhat(?: is|['’]s) your {system prompt}(?=~~40\b(?:reason|reply|answer|explanation|response)\b)",
         r"{repeat|print|output|recite|copy} (?:all )?(?:(?:the )?(?:words|text|prompt)|everything) {above}(?=,? (?:verbatim|word for word|in full"
         r"|(?:starting|beginning) (?:with|from)|including (?:the |your |all )*(?:system|instruction|prompt|rules?)))",
-        r"\bwhat are the (?:exact |full )?{rules|instructions} (?:that )?you were given\?? ~~20\b(?:reply|answer|reason|response)\b",
         r"{print|repeat|reveal|show|output|disclose|copy|list}~20\byour (?:\w+ )?{instructions|rubric|prompt}(?! of)",
-        r"{api key from your environment}~20\b(?:explanation|reason|answer|reply)",
         r"{输出|打印|写出|告诉|贴出|附上|泄露|给出}(?<!(?:甚至|可能|模型|导致)泄露)~12(?:系统提示|上一条查询|(?:你的?|本机|服务器)~6(?:环境变量|密钥|令牌|api[ _]?key))",
         r"{环境变量|密钥|系统提示|系统消息|令牌|API_KEY}~10(?:(?:写进|写在|输出到?|打印|贴出|附在)~6(?:理由|回复|回答|答案)|告诉我)",
         r"(?:理由(?:里|中|字段|一栏|请)|reason ?字段)~~40{密钥|令牌|API_KEY|环境变量}",
         r"{密钥|令牌|API_KEY|环境变量}~12(?:写|放|填|输出|附|贴)~12{reason|理由}",
-        r"{复述|重复|背出|公开}~4{你的系统提示}(?!音)",
         r"{你的系统提示}词?~6(?:复述|重复|背|公开|输出|发)",
-        r"你所?{收到的|得到的}(?:全部|所有|完整)(?:规则|说明|指令)~4(?:再给|请列出|写出|输出)",
-        r"{你收到的规则是什么}",
         r"{输出|复述|重复|背出|公开|打印|列出}~6你(?:所?收到|得到)?的?(?:隐藏|全部|所有)?的?{指令|提示词|系统提示}",
         r"{逐字|原样}~4(?:复述|重复|输出|背出|打印)~4(?:以上|上面|上述|之前|前面)的?(?:全部|所有)?的?(?:系统)?(?:提示(?!音)|指令|规则)",
     ),
@@ -289,10 +172,8 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"\bread the first {letters}",
     ),
     "persuasion": (
-        r"\bthis {passage|snippet|text} (?:directly |fully )?{answers} [“\"']",
         r"\bthe (?:\w+ )?{passage|snippet} is [a-z]+ {relevant}(?=[.!]|\s*$| to (?:the|this|any|every) (?:query|question|user))",
         r"\bthis page {answers} [“\"']~~60(?:fully|precisely|authorit|better than|perfectly)",
-        r"{本段|本片段|摘要}~20{回答了}[“\"「]",
         r"{本文}~4(?:权威|全面|完整|完美|最)~20{回答了}[“\"「]",
         r"{摘要|本文|本页}~6{与用户|与查询}~6相关(?!性)",
     ),

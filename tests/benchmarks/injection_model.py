@@ -33,7 +33,7 @@ _MIN_TEXTS, _INVERSE_STRENGTH, _ROUNDS = 2, 0.3, 2
 #: What a harmless text counts that tests name, beside 1 of the others.
 _WEIGHT_OF_TESTED = 5.0
 #: A score above this one is an attack: few harmless texts about grading have one.
-_THRESHOLD = 0.75
+_THRESHOLD = 0.85
 #: Weights below this one are left out.
 _MIN_WEIGHT = 0.03
 
