@@ -22,7 +22,7 @@ _INNER_GROUP = re.compile(rf"\((?P<kind>\?(?:P<\w+>|<?[=!]|[a-z]*:|>|[a-z]+))?(?
 _MAYBE_NONE = ("*", "?", "{0")
 _RANGE = re.compile(r"([0-9])-([0-9])")
 #: Characters for private use stand for groups of words, a line break for anything.
-_WORD_OR_GROUP = re.compile("[\ue000-\uf8ff]|[^\n\ue000-\uf8ff]{2,}|[0-9?:=]|[^\\s\x00-\x7f\ue000-\uf8ff]")
+_WORD_OR_GROUP = re.compile("[\ue000-\uf8ff]|[^\n\ue000-\uf8ff]{2,}|[0-9?:='’]|[^\\s\x00-\x7f\ue000-\uf8ff]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,10 @@ def _find_words(source: str) -> list[frozenset[str]]:
         ]
         if len(alternatives) == 1 or not all(alternatives):
             return alternatives[0] if len(alternatives) == 1 else []
-        best = (max(each, key=lambda group: (min(map(len, group)), -len(group))) for each in alternatives)
+        # The longer its shortest word is in UTF-8, the fewer texts have a word of a group.
+        best = (
+            max(each, key=lambda group: min(len(word.encode()) for word in group)) for each in alternatives
+        )
         words = frozenset[str]().union(*best)
         return [frozenset(word for word in words if not any(part in word for part in words - {word}))]
 
