@@ -12,11 +12,11 @@ from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_disowned, may_wrap
 from judge.parsing.contradictions import contradicts, find_doubt
 from judge.parsing.final_answer import extract_final_answer
-from judge.parsing.folding import flatten
 from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.repair import is_damaged, parse_damaged
 from judge.parsing.stated_scale import is_other_scale
+from judge.parsing.text_forms import flatten, unescape
 from judge.parsing.tolerant_json import (
     FENCE,
     JsonObject,
@@ -25,7 +25,6 @@ from judge.parsing.tolerant_json import (
     Scan,
     is_strict,
     scan_objects,
-    unescape,
 )
 from judge.parsing.verdict import MAX_REASON
 from judge.parsing.vocabulary import (

@@ -14,9 +14,9 @@ All other prose around an object may say what it likes.
 import re
 
 from judge.parsing import vocabulary
-from judge.parsing.folding import flatten
 from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.remarks import names_origin
+from judge.parsing.text_forms import flatten
 
 #: A question or an order, though all its words may be the reply's own.
 _ASKS = re.compile(

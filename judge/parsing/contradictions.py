@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 
 from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, repeats_order
-from judge.parsing.folding import simplify_prose
 from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.remarks import (
     TOO_HIGH_OR_LOW,
@@ -18,6 +17,7 @@ from judge.parsing.remarks import (
 )
 from judge.parsing.stated_scale import BINARY_RUBRIC, RUBRIC, names_other_scale
 from judge.parsing.stated_values import EXPLAINS, find_values
+from judge.parsing.text_forms import simplify_prose
 from judge.parsing.vocabulary import ANY_WORD, LABEL_LEAD, REASON_LABELS, build_label_pattern, is_contrary
 from judge.records import Scale
 

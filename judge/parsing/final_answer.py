@@ -8,7 +8,7 @@ import msgspec
 
 from judge.errors import ReplyParseError
 from judge.files.json_text import make_object
-from judge.parsing.folding import flatten
+from judge.parsing.text_forms import flatten
 from judge.parsing.tolerant_json import FENCE, Scan, is_strict, scan_objects
 from judge.parsing.verdict import MAX_SOUND_CHARS
 from judge.parsing.vocabulary import ANY_KEY, QUOTED_KEY, QUOTES

@@ -10,10 +10,10 @@ from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned, repeats_order
 from judge.parsing.contradictions import contradicts, find_stated_values
 from judge.parsing.final_answer import strip_fence
-from judge.parsing.folding import flatten
 from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.remarks import has_correction, is_offset, is_refusal, is_rounded
 from judge.parsing.stated_scale import drop_own_scale, names_other_scale
+from judge.parsing.text_forms import flatten
 from judge.parsing.vocabulary import (
     AROUND,
     LABEL_LEAD,

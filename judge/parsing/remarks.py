@@ -8,8 +8,8 @@ it another subject: "rounded from 2.4" and "rounded corners", "says the page" an
 import re
 from collections.abc import Callable
 
-from judge.parsing.folding import flatten, simplify_prose
 from judge.parsing.prefilter import FilteredPattern
+from judge.parsing.text_forms import flatten, simplify_prose
 from judge.parsing.vocabulary import ANSWER_WORDS, AROUND, EXAMPLE_WORDS, PARTY_WORDS
 from judge.records import Scale
 

@@ -13,10 +13,10 @@ from itertools import islice
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_disowned, may_wrap
 from judge.parsing.contradictions import contradicts, find_doubt
-from judge.parsing.folding import flatten
 from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.stated_scale import is_other_scale
-from judge.parsing.tolerant_json import FENCE, PROSE_BRACES, Scan, unescape
+from judge.parsing.text_forms import flatten, unescape
+from judge.parsing.tolerant_json import FENCE, PROSE_BRACES, Scan
 from judge.parsing.vocabulary import (
     ANY_KEY,
     ANY_REASON_KEY,

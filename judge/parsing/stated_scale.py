@@ -6,8 +6,8 @@ scale says nothing: its numbers are no values.
 
 import re
 
-from judge.parsing.folding import flatten, simplify_prose
 from judge.parsing.prefilter import FilteredPattern
+from judge.parsing.text_forms import flatten, simplify_prose
 from judge.records import Scale
 
 _ENGLISH_NUMBERS = {"four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10, "hundred": 100}

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from judge.parsing.folding import flatten
+from judge.parsing.text_forms import flatten, unescape
 
 #: The mark of a Markdown fence, with the language behind the first one.
 FENCE = r"(?:```|~~~)\w{0,10}"
@@ -30,9 +30,6 @@ _END = re.compile(r"(?:```|~~~)?\s*\Z")
 PROSE_BRACES = re.compile(r"\{[^{}\"'“”„＂‘’＇:\\]{1,80}\}")
 #: A template's escape that a model copied: "{{" for "{".
 _DOUBLED = re.compile(r"\{(?=\s{0,8}\{\s{0,8}[^{\s])")
-_ESCAPE = re.compile(r"(?s)\\(u[0-9a-fA-F]{4}|.)")
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
-
 #: A longer bare word of Chinese is prose; "不相关" is the longest value.
 _LONGEST_WORD = 3
 _MAX_DEPTH = 16
@@ -86,17 +83,6 @@ class Scan:
 
 class _SyntaxBroken(Exception):
     """The text leaves the grammar."""
-
-
-def unescape(text: str) -> str:
-    """Return the text with JSON's backslash escapes resolved; unknown escapes and lone surrogates stay."""
-    if "\\" not in text:
-        return text
-    plain = _ESCAPE.sub(
-        lambda match: chr(int(match[1][1:], 16)) if len(match[1]) == 5 else _ESCAPED.get(match[1], match[0]),
-        text,
-    )
-    return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def is_strict(text: str) -> bool:

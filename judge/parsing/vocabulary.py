@@ -4,7 +4,7 @@ import re
 from difflib import get_close_matches
 
 from judge.errors import ReplyParseError
-from judge.parsing.folding import flatten
+from judge.parsing.text_forms import flatten
 from judge.records import Scale, ScaleName
 
 #: Keys of the verdict in an object, by scale; the first is what the prompts ask for.
