@@ -1,6 +1,6 @@
 """Flags: what was noticed about a snippet, a reply or a judgment. They never change a grade.
 
-Files have these words; after some of them follow a colon and details. `judge.dataset.injection_patterns` has
+Files have these words; after some of them follow a colon and details. `judge.injection.patterns` has
 the other flags of prompt injection.
 """
 

@@ -7,8 +7,8 @@ from judge.analysis.dimension_summary import average_values
 from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades, score_run
 from judge.analysis.summary import SCHEMA_VERSION, Controls, DecidingQueries, DecidingQuery, Summary
 from judge.characters import make_natural_key
-from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.flags import EMPTY_SNIPPET, LABEL
+from judge.injection.patterns import INJECTION_FLAGS
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.engine_agreement import find_shared_vendors

@@ -17,11 +17,6 @@ The other modules:
     csv_tables, workbooks      read the records of CSV and of XLSX
     validation                 check and parse single values: identifiers and texts
     clean, markup              clean texts as prompts show them; remove HTML
-    injection                  flag texts that seem to address the assessor
-    injection_patterns         the forms of such texts, a row each; grade_demands: sentences that urge a grade
-    injection_model            a linear model of such texts, for the wordings that no pattern has
-    word_patterns, lookalikes  search patterns only where their words occur; fold letters that look like Latin
-    mentions, decoding         leave out what a text only mentions; decode what it says in another form
     near_duplicates            find pairs that share a judgment
     label_files, labels        read labels and feedback of people and examples; match labels with pairs
     cells                      escape texts in cells and columns of files, and read them again

@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from judge.characters import CONTROL, SURROGATE
-from judge.dataset.injection import detect_injection, is_stuffed
 from judge.dataset.markup import extract_visible_text
 from judge.files.json_text import hash_parts
 from judge.flags import (
@@ -28,6 +27,7 @@ from judge.flags import (
     TITLE_ONLY,
     TRUNCATED,
 )
+from judge.injection.detection import detect_injection, is_stuffed
 from judge.records import LangChoice, Snippet
 
 #: Prompts show at most this many characters of a query or a reference.

@@ -12,7 +12,6 @@ from judge.dataset import clean, csv_tables
 from judge.dataset.cells import unescape_candidates
 from judge.dataset.clean import RawSnippet, TextOptions
 from judge.dataset.dataset_files import read_rows
-from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.dataset.labels import (
     Label,
     LabelSet,
@@ -26,6 +25,7 @@ from judge.dataset.query_builder import choose_language
 from judge.dataset.rows import RowFormat
 from judge.dataset.text_files import Warn, read_text_file
 from judge.errors import InputError
+from judge.injection.patterns import INJECTION_FLAGS
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.records import BINARY, Dataset, Example, Pair, Pool, Query, Scale, ScaleName
 

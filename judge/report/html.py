@@ -17,9 +17,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from judge.analysis.summary import Summary
-from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.errors import JUDGMENT_ERRORS
 from judge.flags import FLAGS, UNKNOWN_TEXT
+from judge.injection.patterns import INJECTION_FLAGS
 from judge.messages import Translator, build_text, build_texts, make_text
 from judge.report import assessor_sentences, facts, page_tables, run_warnings, selftest_sentences
 from judge.report.charts import ChartData, draw_charts

@@ -27,9 +27,9 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from judge.analysis.summary import Summary
-from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.files.json_text import hash_parts
 from judge.flags import CHAT_TOKENS, CONTROL_CHARACTERS, INVISIBLE, MISDECODED, SURROGATES
+from judge.injection.patterns import INJECTION_FLAGS
 from judge.report.display_text import escape_hidden, fit_on_line, truncate, truncate_with_ellipsis
 from judge.runs.results_file import EngineEntry, JudgmentEntry, QueryEntry, ReadQueries, SnippetEntry
 

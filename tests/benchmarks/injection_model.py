@@ -2,7 +2,7 @@
 
 The texts are those of tests/cases/injection_texts.jsonl, in sets by different authors: attacks, and harmless
 texts that have words of grading. The model is a logistic regression with the features of
-`judge.dataset.injection_model`. An attack stands in ordinary text, so only its sentences with the highest
+`judge.injection.model`. An attack stands in ordinary text, so only its sentences with the highest
 score count as one. Its other sentences with a score below 0 count as harmless, and the regression is fitted
 again.
 
@@ -20,14 +20,14 @@ import numpy as np
 from scipy.sparse import csr_matrix, vstack
 from sklearn.linear_model import LogisticRegression
 
-import judge.dataset
+import judge.injection
 from judge.dataset.clean import RawSnippet, clean_snippet
-from judge.dataset.injection_model import InjectionModel, list_windows
-from judge.dataset.lookalikes import fold_lookalikes
-from judge.dataset.mentions import drop_mentions
+from judge.injection.lookalikes import fold_lookalikes
+from judge.injection.mentions import drop_mentions
+from judge.injection.model import InjectionModel, list_windows
 from tests.support.injection_texts import TEST_SET, TESTED_SETS, InjectionText, read_injection_texts
 
-_WEIGHTS = Path(judge.dataset.__file__).with_name("injection_weights.json")
+_WEIGHTS = Path(judge.injection.__file__).with_name("weights.json")
 #: How many windows have a feature of the model, at least; the inverse strength of regularisation; repeats.
 _MIN_TEXTS, _INVERSE_STRENGTH, _ROUNDS = 2, 0.3, 2
 #: What a harmless text counts that tests name, beside 1 of the others.

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 
 from judge.dataset import clean
-from judge.dataset.injection_patterns import INJECTION_FLAGS
+from judge.injection.patterns import INJECTION_FLAGS
 from tests.support import hostile_text
 
 _SMALL_CAPITALS = {

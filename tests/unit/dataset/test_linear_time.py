@@ -12,9 +12,9 @@ import pytest
 from judge.characters import escape_controls
 from judge.dataset import clean, markup
 from judge.dataset.clean import drop_invisible, looks_misdecoded
-from judge.dataset.injection import detect_injection
-from judge.dataset.injection_patterns import INJECTION_FORMS
 from judge.dataset.pool import canonicalise_url
+from judge.injection.detection import detect_injection
+from judge.injection.patterns import INJECTION_FORMS
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.redaction import mask
 from tests.support.cases import check_each

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from judge.characters import detect_text_language
-from judge.dataset.injection_patterns import INJECTION_FLAGS
+from judge.injection.patterns import INJECTION_FLAGS
 from judge.records import BINARY, GRADED, Scale
 from judge.selftest.probes import HOSTILE_KINDS, RELEVANT_KINDS, list_attacks, load_probes, make_probe_pairs
 from judge.selftest.selftest_run import make_plain_prompts

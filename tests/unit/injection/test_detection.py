@@ -3,8 +3,8 @@
 import pytest
 
 from judge.dataset.clean import RawSnippet, clean_snippet
-from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.flags import FLAGS
+from judge.injection.patterns import INJECTION_FLAGS
 from judge.measure.columns import tabulate_results
 from judge.records import Ranking
 from tests.benchmarks.suspicion import FORMS, count_flagged, count_flagged_in_form

@@ -7,10 +7,10 @@ demands something, it speaks to an assessor. These are searched in lower case, w
 import re
 from functools import cache
 
-from judge.dataset.injection_patterns import InjectionForm
-from judge.dataset.lookalikes import LOOKALIKES
-from judge.dataset.word_patterns import Need, WordPattern, contains_any, join_words, make_need
 from judge.flags import INSTRUCTION
+from judge.injection.lookalikes import LOOKALIKES
+from judge.injection.patterns import InjectionForm
+from judge.injection.word_patterns import Need, WordPattern, contains_any, join_words, make_need
 
 #: The words about grading; `%` is a blank inside one.
 _GRADING_WORDS = (

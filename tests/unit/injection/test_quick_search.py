@@ -9,10 +9,11 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset import clean, grade_demands, injection, lookalikes
+from judge.dataset import clean
 from judge.dataset.clean import _HIGH_BYTES, _MISDECODED, looks_misdecoded
-from judge.dataset.injection_patterns import INJECTION_FORMS, NAMES, InjectionForm
-from judge.dataset.word_patterns import make_word_pattern
+from judge.injection import detection, grade_demands, lookalikes
+from judge.injection.patterns import INJECTION_FORMS, NAMES, InjectionForm
+from judge.injection.word_patterns import make_word_pattern
 from tests.support.cases import check_each
 
 #: The words of all patterns, and the marks and letters that folding, cleaning and decoding know.
@@ -34,14 +35,14 @@ TEXTS = st.lists(st.sampled_from([*WORDS, *MARKS, *TOKENS]) | st.text(max_size=3
 @given(TEXTS, TEXTS)
 def test_no_form_that_matches_is_passed_over(text: str, raw: str) -> None:
     visible, raw_text = (lookalikes.fold_lookalikes(each).lower() for each in (text, raw))
-    texts, raw_texts = (visible, injection._join_lines(visible)), (raw_text, visible)
+    texts, raw_texts = (visible, detection._join_lines(visible)), (raw_text, visible)
     matching = {
         form
         for form in INJECTION_FORMS
         if any(map(form.pattern.compiled.search, raw_texts if form.raw else texts))
     }
-    possible = injection._find_possible(visible)[0]
-    assert matching <= possible | injection._find_possible(raw_text)[0]
+    possible = detection._find_possible(visible)[0]
+    assert matching <= possible | detection._find_possible(raw_text)[0]
     assert grade_demands.GRADE_DEMAND in possible or not grade_demands.urges_grade(visible)
 
 
@@ -50,7 +51,7 @@ def test_a_form_is_possible_in_a_text_with_any_word_that_it_needs_first(form: In
     first, *others = form.pattern.needs
     rest = " ".join(word for need in others for word in map(bytes.decode, need.list_bytes()))
     for word in map(bytes.decode, first.list_bytes()):
-        assert form in injection._find_possible(f"从现在{word}始 {rest}")[0]
+        assert form in detection._find_possible(f"从现在{word}始 {rest}")[0]
 
 
 @check_each(
@@ -96,7 +97,7 @@ def test_folding_in_runs_is_folding_between_chinese_marks(text: str) -> None:
 @given(st.text("中，、a \n"))
 def test_lines_are_joined_as_one_pattern_joins_those_of_chinese(text: str) -> None:
     joined = re.sub(r"(?<=[㐀-鿿，、]) ?\n ?(?=[㐀-鿿])", "", text)
-    assert injection._join_lines(text) == joined.replace("\n", " ")
+    assert detection._join_lines(text) == joined.replace("\n", " ")
 
 
 def test_a_stable_character_folds_to_itself_behind_any_other() -> None:

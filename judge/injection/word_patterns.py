@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from judge.dataset.lookalikes import LOOKALIKES
+from judge.injection.lookalikes import LOOKALIKES
 
 _NAME = re.compile(r"[A-Z]{2}[A-Z_]*")
 _GAP = re.compile(r"(~~?)([0-9]+)")

@@ -7,8 +7,8 @@ lower case, with look-alikes of Latin letters and full-width forms as ASCII (`lo
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from judge.dataset.word_patterns import WordPattern, make_word_pattern
 from judge.flags import STUFFING
+from judge.injection.word_patterns import WordPattern, make_word_pattern
 
 #: Classes of words, and parts of patterns that several rows have.
 NAMES: Mapping[str, str] = {

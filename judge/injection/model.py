@@ -14,7 +14,7 @@ from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 
-from judge.dataset.word_patterns import contains_any, list_words
+from judge.injection.word_patterns import contains_any, list_words
 
 #: Without one of these, sentences are not about grades, verdicts, language models or what these are told.
 _SUBJECT_WORDS = frozenset(
@@ -104,7 +104,7 @@ def has_subject_word(text: str) -> bool:
 @cache
 def load_injection_model() -> InjectionModel:
     """Return the model that is shipped."""
-    content = json.loads((files("judge.dataset") / "injection_weights.json").read_text(encoding="utf-8"))
+    content = json.loads((files("judge.injection") / "weights.json").read_text(encoding="utf-8"))
     return InjectionModel(**content)
 
 

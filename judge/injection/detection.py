@@ -10,14 +10,14 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from judge.dataset.decoding import REVERSED, ROT13, decode
-from judge.dataset.grade_demands import GRADE_DEMAND, urges_grade
-from judge.dataset.injection_model import addresses_assessor
-from judge.dataset.injection_patterns import INJECTION_FORMS, InjectionForm
-from judge.dataset.lookalikes import fold_lookalikes
-from judge.dataset.mentions import drop_mentions
-from judge.dataset.word_patterns import list_words
 from judge.flags import ENCODED, HIDDEN_TEXT, INSTRUCTION
+from judge.injection.decoding import REVERSED, ROT13, decode
+from judge.injection.grade_demands import GRADE_DEMAND, urges_grade
+from judge.injection.lookalikes import fold_lookalikes
+from judge.injection.mentions import drop_mentions
+from judge.injection.model import addresses_assessor
+from judge.injection.patterns import INJECTION_FORMS, InjectionForm
+from judge.injection.word_patterns import list_words
 
 #: The comments of HTML, and the attributes that hold text.
 _HIDDEN_MARKUP = re.compile(

@@ -3,8 +3,8 @@
 import pytest
 
 from judge.dataset import clean
-from judge.dataset.injection_model import InjectionModel, has_subject_word, load_injection_model
-from judge.dataset.injection_patterns import INJECTION_FLAGS
+from judge.injection.model import InjectionModel, has_subject_word, load_injection_model
+from judge.injection.patterns import INJECTION_FLAGS
 from tests.benchmarks.injection_model import learn_model, prepare
 from tests.support.injection_texts import TEST_SET, read_injection_texts
 
