@@ -68,7 +68,8 @@ _EMPTY_REASONS: Mapping[Lang, str] = {
     "zh": "摘要为空，没有可读的内容。",
     "en": "The snippet is empty: there is nothing to read.",
 }
-CompletePrompt = Callable[[Prompt], Awaitable[Completion]]
+#: Sends one prompt and returns its completion; raises CallError.
+SendPrompt = Callable[[Prompt], Awaitable[Completion]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +152,16 @@ class Assessor:
             self.model.name, assignment.prompt_version, assignment.repeat, self.settings_digest
         )
 
-    async def ask(self, assignment: Assignment, complete: CompletePrompt) -> VerdictOrFailure:
-        """Ask the model by `complete`, and once more for the verdict alone when the reply cannot be parsed.
+    async def ask(self, assignment: Assignment, send: SendPrompt) -> VerdictOrFailure:
+        """Ask the model by `send`, and once more for the verdict alone when the reply cannot be parsed.
 
-        Raises AccountError, and what `complete` raises besides CallError: these concern all pairs.
+        Raises AccountError, and what `send` raises besides CallError: these concern all pairs.
         """
         reply = ""
         for render, flags in ((self.prompts.render, ()), (self.prompts.render_reask, (RE_ASKED,))):
             prompt = render(assignment.pair)
             try:
-                completion = await complete(prompt)
+                completion = await send(prompt)
                 reply = completion.text
                 verdict = await self._read_verdict(completion, prompt)
             except ReplyParseError as error:

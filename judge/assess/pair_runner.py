@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import partial
 from itertools import islice
 
-from judge.assess.assessor import Assessor, CompletePrompt
+from judge.assess.assessor import Assessor, SendPrompt
 from judge.assess.assignment_plan import VerdictRequest
 from judge.assess.batch_replies import is_final, make_batch_call
 from judge.assess.progress import JudgmentRecorder
@@ -167,10 +167,10 @@ class PairRunner:
             with self.client.cancel_token.cancel_on_error():
                 async with lease:
                     with PairPermit(self.client.limiter, lease) as permit:
-                        complete: CompletePrompt = partial(self.client.complete, permit=permit)
+                        send: SendPrompt = partial(self.client.complete, permit=permit)
                         if request.batch_reply is not None and lease.is_in_batch:
-                            complete = _begin_with_reply(request.batch_reply, lease, complete)
-                        answer = await self._assessor.ask(assignment, complete)
+                            send = _begin_with_reply(request.batch_reply, lease, send)
+                        answer = await self._assessor.ask(assignment, send)
                         if isinstance(answer, StoredVerdict):
                             self.client.limiter.record_verdict()
                             self._failures.reset()
@@ -187,21 +187,21 @@ class PairRunner:
         return True
 
 
-def _begin_with_reply(reply: BatchReply, lease: PairLease, complete: CompletePrompt) -> CompletePrompt:
-    """Return `complete` with the `reply` of a batch to the first prompt."""
+def _begin_with_reply(reply: BatchReply, lease: PairLease, send: SendPrompt) -> SendPrompt:
+    """Return `send` with the `reply` of a batch to the first prompt."""
     replies = [reply]
     lease.begin_call()
     lease.end_call(make_batch_call(reply))
 
-    async def complete_with_reply(prompt: Prompt) -> Completion:
+    async def send_after_reply(prompt: Prompt) -> Completion:
         first = replies.pop() if replies else None
         if isinstance(first, Completion):
             return first
         if first is not None and is_final(first):
             raise first
-        return await complete(prompt)
+        return await send(prompt)
 
-    return complete_with_reply
+    return send_after_reply
 
 
 class ConsecutiveFailures:
