@@ -24,7 +24,7 @@ from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
 from judge.records import Completion, Prompt
 from judge.store.leases import Busy
-from judge.store.store import Failure, StoredVerdict
+from judge.store.store import Failure, StoredVerdict, VerdictOrFailure
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
 
 #: Pairs in progress at the same time, at least.
@@ -162,22 +162,12 @@ class PairRunner:
 
         Return False when another process took the lease.
         """
-        assignment = request.assignment
         try:
             with self.client.cancel_token.cancel_on_error():
                 async with lease:
-                    with PairPermit(self.client.limiter, lease) as permit:
-                        send: SendPrompt = partial(self.client.complete, permit=permit)
-                        if request.batch_reply is not None and lease.is_in_batch:
-                            send = _begin_with_reply(request.batch_reply, lease, send)
-                        answer = await self._assessor.ask(assignment, send)
-                        if isinstance(answer, StoredVerdict):
-                            self.client.limiter.record_verdict()
-                            self._failures.reset()
-                        elif reason := self._failures.count(answer, assignment.pair.query.id):
-                            self.client.cancel_token.cancel(reason)
+                    answer = await self._ask(request, lease)
                     if isinstance(answer, StoredVerdict):
-                        await lease.save(self._assessor.make_key_info(assignment), answer)
+                        await lease.save(self._assessor.make_key_info(request.assignment), answer)
                 self.recorder.add(request, answer)
         except LeaseLost:
             return False
@@ -186,12 +176,30 @@ class PairRunner:
             self.client.cancel_token.cancel(RunIncomplete("judge has a defect: {error!r}", error=defect))
         return True
 
+    async def _ask(self, request: VerdictRequest, lease: PairLease) -> VerdictOrFailure:
+        """Ask the model for a verdict, and count the failures in a row."""
+        with PairPermit(self.client.limiter, lease) as permit:
+            send: SendPrompt = partial(self.client.complete, permit=permit)
+            if (reply := request.batch_reply) is not None and lease.is_in_batch:
+                # The request of the batch has ended: its call is recorded before that of any other request.
+                lease.begin_call()
+                lease.end_call(make_batch_call(reply))
+                send = _send_after_reply(reply, send)
+            answer = await self._assessor.ask(request.assignment, send)
+            if isinstance(answer, StoredVerdict):
+                self.client.limiter.record_verdict()
+                self._failures.reset()
+            elif reason := self._failures.count(answer, request.assignment.pair.query.id):
+                self.client.cancel_token.cancel(reason)
+        return answer
 
-def _begin_with_reply(reply: BatchReply, lease: PairLease, send: SendPrompt) -> SendPrompt:
-    """Return `send` with the `reply` of a batch to the first prompt."""
+
+def _send_after_reply(reply: BatchReply, send: SendPrompt) -> SendPrompt:
+    """Return a function that gives `reply` to its first prompt, and sends the later ones by `send`.
+
+    Where `reply` is an error that the request may not have in realtime, the first prompt is sent, too.
+    """
     replies = [reply]
-    lease.begin_call()
-    lease.end_call(make_batch_call(reply))
 
     async def send_after_reply(prompt: Prompt) -> Completion:
         first = replies.pop() if replies else None
