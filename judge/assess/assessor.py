@@ -157,27 +157,35 @@ class Assessor:
 
         Raises AccountError, and what `send` raises besides CallError: these concern all pairs.
         """
+        # The reply that cannot be parsed, for a failure of the second request.
         reply = ""
-        for render, flags in ((self.prompts.render, ()), (self.prompts.render_reask, (RE_ASKED,))):
-            prompt = render(assignment.pair)
-            try:
+        prompt = self.prompts.render(assignment.pair)
+        try:
+            completion = await send(prompt)
+            reply = completion.text
+            answer = await self._read_answer(completion, prompt)
+            if isinstance(answer, Failure):
+                prompt = self.prompts.render_reask(assignment.pair)
                 completion = await send(prompt)
-                reply = completion.text
-                verdict = await self._read_verdict(completion, prompt)
-            except ReplyParseError as error:
-                failure = self._describe_parse_error(error, completion)
-            except AccountError:
-                raise
-            except CallError as error:
-                advice = Message("use another model") if error.kind == "refusal" else ""
-                # The store has no reply for a content filter, and gives the same judgment later.
-                return Failure(
-                    error.kind, error.detail, "" if error.kind == CONTENT_FILTER else reply, advice
-                )
-            else:
-                flags = (*verdict.flags, *flags, *self._list_flags(verdict, completion, prompt))
-                return self.make_stored_verdict(verdict, completion, flags)
-        return failure
+                answer = await self._read_answer(completion, prompt, (RE_ASKED,))
+        except AccountError:
+            raise
+        except CallError as error:
+            advice = Message("use another model") if error.kind == "refusal" else ""
+            # The store has no reply for a content filter, and gives the same judgment later.
+            return Failure(error.kind, error.detail, "" if error.kind == CONTENT_FILTER else reply, advice)
+        return answer
+
+    async def _read_answer(
+        self, completion: Completion, prompt: Prompt, flags: Sequence[str] = ()
+    ) -> VerdictOrFailure:
+        """Return the verdict in the reply to `prompt`, with `flags`; a failure where it cannot be parsed."""
+        try:
+            verdict = await self._read_verdict(completion, prompt)
+        except ReplyParseError as error:
+            return self._describe_parse_error(error, completion)
+        flags = (*verdict.flags, *flags, *self._list_flags(verdict, completion, prompt))
+        return self.make_stored_verdict(verdict, completion, flags)
 
     def _describe_parse_error(self, error: ReplyParseError, completion: Completion) -> Failure:
         text = completion.text.strip()
