@@ -16,7 +16,7 @@ from itertools import islice
 
 from judge.records import Call
 from judge.store.calls import insert_calls
-from judge.store.leases import LeaseHolder, expire_leases, make_timestamp
+from judge.store.leases import ProcessLock, expire_leases, make_timestamp
 from judge.store.writer import GroupCommitWriter
 
 _REMOVE_EMPTY = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM batch_requests WHERE batch = id)"
@@ -48,13 +48,13 @@ class BatchTable:
         self,
         reader: sqlite3.Connection,
         writer: GroupCommitWriter,
-        holder: LeaseHolder,
+        process_lock: ProcessLock,
         translate_errors: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self.ended: set[str] = set()
         self._reader = reader
         self._writer = writer
-        self._holder = holder
+        self._process_lock = process_lock
         self._translate_errors = translate_errors
 
     async def plan(self, keys: Sequence[str], params: str) -> tuple[str, list[str]]:
@@ -68,7 +68,7 @@ class BatchTable:
             planned = [key for key in keys if self._try_to_free(connection, key)]
             connection.execute(_REMOVE_EMPTY)
             if planned:
-                row = (batch_id, self._holder.id, params, "", "", make_timestamp())
+                row = (batch_id, self._process_lock.id, params, "", "", make_timestamp())
                 connection.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)", row)
                 rows = ((key, batch_id) for key in planned)
                 connection.executemany("INSERT INTO batch_requests VALUES (?, ?)", rows)
@@ -83,7 +83,7 @@ class BatchTable:
             {"key": key},
         ).fetchone()
         for (holder,) in connection.execute("SELECT owner FROM claims WHERE key = ?", (key,)).fetchall():
-            if not self._holder.remove_if_ended(holder):
+            if not self._process_lock.remove_if_ended(holder):
                 return False
             expire_leases(connection, holder)
         return paid_or_planned is None
@@ -102,10 +102,13 @@ class BatchTable:
         def write(connection: sqlite3.Connection) -> bool:
             owners = connection.execute("SELECT owner FROM batches WHERE id = ?", (batch_id,)).fetchall()
             is_free = all(
-                owner == self._holder.id or self._holder.remove_if_ended(owner) for (owner,) in owners
+                owner == self._process_lock.id or self._process_lock.remove_if_ended(owner)
+                for (owner,) in owners
             )
             if is_free:
-                connection.execute("UPDATE batches SET owner = ? WHERE id = ?", (self._holder.id, batch_id))
+                connection.execute(
+                    "UPDATE batches SET owner = ? WHERE id = ?", (self._process_lock.id, batch_id)
+                )
             return is_free
 
         return await self._writer.commit(write)

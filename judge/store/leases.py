@@ -72,8 +72,11 @@ def lock_folder(store: Path) -> Path:
     return store.with_name(store.name + ".locks")
 
 
-class LeaseHolder:
-    """Marks this process as alive until `close` or its death."""
+class ProcessLock:
+    """The lock file of this process in `folder`, locked until `close` or the end of the process.
+
+    Leases in the database have its `id`; they are valid as long as the file is locked.
+    """
 
     def __init__(self, folder: Path) -> None:
         make_folder(folder)
@@ -90,7 +93,7 @@ class LeaseHolder:
         return self._folder / f"{holder_id}.lock"
 
     def remove_if_ended(self, holder_id: str) -> bool:
-        """Return whether the process `holder_id` has ended, and remove its lock file.
+        """Return whether the process `holder_id` has ended; if so, remove its lock file.
 
         A text that is no id counts as the id of a process that has ended.
         """
@@ -115,7 +118,7 @@ class LeaseHolder:
         return True
 
     def close(self) -> None:
-        """Give up the id; other processes may take its leases."""
+        """Unlock and remove the file; other processes may take the leases with its id."""
         self._lock.release()
         self._name_path(self.id).unlink(missing_ok=True)
 

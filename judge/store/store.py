@@ -28,7 +28,7 @@ from judge.records import CONTENT_FILTER, GRADED, Call, Usage
 from judge.store import schema
 from judge.store.batches import BatchTable, split_keys
 from judge.store.calls import CALL_COLUMNS, insert_calls, read_call
-from judge.store.leases import Busy, Lease, LeaseHolder, expire_leases, lock_folder, make_timestamp
+from judge.store.leases import Busy, Lease, ProcessLock, expire_leases, lock_folder, make_timestamp
 from judge.store.writer import GroupCommitWriter
 
 _SAVE_VERDICT = (
@@ -118,10 +118,12 @@ class VerdictStore:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._reader = stack.enter_context(closing(schema.open_store(path, wait)))
-                self._holder = stack.enter_context(closing(LeaseHolder(lock_folder(path))))
+                self._process_lock = stack.enter_context(closing(ProcessLock(lock_folder(path))))
                 connection = schema.connect(path, wait)
                 self._writer = stack.enter_context(closing(GroupCommitWriter(path, connection)))
-                self.batches = BatchTable(self._reader, self._writer, self._holder, self._translate_errors)
+                self.batches = BatchTable(
+                    self._reader, self._writer, self._process_lock, self._translate_errors
+                )
             except schema.STORE_ERRORS as error:
                 message = Message(
                     "{file}: cannot be used as a verdict store: {error}{advice}",
@@ -243,25 +245,25 @@ class VerdictStore:
         holders = dict(
             connection.execute(
                 f"SELECT key, owner FROM claims WHERE owner <> ? AND key IN ({marks})",  # noqa: S608  # only marks
-                (self._holder.id, *keys),
+                (self._process_lock.id, *keys),
             )
         )
-        dead = {holder for holder in {*holders.values()} if self._holder.remove_if_ended(holder)}
+        dead = {holder for holder in {*holders.values()} if self._process_lock.remove_if_ended(holder)}
         for holder in dead:
             expire_leases(connection, holder)
         batch_ids = self.batches.select(connection, keys)
-        own = {self._holder.id, *dead}
+        own = {self._process_lock.id, *dead}
         for key in keys:
             if key in results:
                 continue
             batch_id = batch_ids.get(key, "")
-            if holders.get(key, self._holder.id) not in own:
+            if holders.get(key, self._process_lock.id) not in own:
                 results[key] = Busy.LEASED_ELSEWHERE
             elif batch_id and batch_id not in self.batches.ended:
                 results[key] = Busy.IN_BATCH
             else:
                 results[key] = Lease(key, batch_id)
-        leases = [(key, self._holder.id) for key in keys if isinstance(results[key], Lease)]
+        leases = [(key, self._process_lock.id) for key in keys if isinstance(results[key], Lease)]
         connection.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?)", leases)
         return [results[key] for key in keys]
 
@@ -295,7 +297,7 @@ class VerdictStore:
 
     def _release(self, connection: sqlite3.Connection, key: str, calls: Sequence[Call] = ()) -> None:
         """End the lease of `key`, and store the calls that were made for it."""
-        connection.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self._holder.id))
+        connection.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self._process_lock.id))
         insert_calls(connection, key, calls)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from judge.errors import InputError, StoreError
 from judge.records import ANSWERED, Call, Usage
-from judge.store.leases import Busy, Lease, LeaseHolder
+from judge.store.leases import Busy, Lease, ProcessLock
 from judge.store.store import Failure, StoredVerdict, VerdictStore
 from tests.support.cases import check_each
 from tests.support.stores import INFO
@@ -26,10 +26,10 @@ LEASE = Lease("k")
 
 
 def test_a_process_lives_while_its_lock_is_held_also_after_a_copy_by_hard_links(tmp_path: Path) -> None:
-    living = LeaseHolder(tmp_path / "locks")
+    living = ProcessLock(tmp_path / "locks")
     lock = tmp_path / "locks" / f"{living.id}.lock"
     (tmp_path / "copy.lock").hardlink_to(lock)
-    other = LeaseHolder(tmp_path / "locks")
+    other = ProcessLock(tmp_path / "locks")
     assert not other.remove_if_ended(living.id)
     living.close()
     lock.unlink(missing_ok=True)
