@@ -22,7 +22,12 @@ class LeaseLost(JudgeError):
 
 
 class LeaseWindow:
-    """At most `size` leases of `store` at a time; `sleep` waits, and raises when the run is cancelled."""
+    """At most `size` leases of `store` at a time, all for one model.
+
+    The window also sets the commit interval of the store, by the shortest answer of the model. It begins with
+    the shortest interval, because an earlier model at this store may have been slower. `sleep` waits, and
+    raises when the run is cancelled.
+    """
 
     def __init__(self, store: VerdictStore, size: int, sleep: Callable[[float], Awaitable[None]]) -> None:
         self.store = store
@@ -30,8 +35,8 @@ class LeaseWindow:
         self._size = self._free_slots = size
         #: The shortest time of an answer, in seconds.
         self._shortest_answer = math.inf
-        store.adapt_commit_interval(0.0)
         self._freed = asyncio.Event()
+        store.adapt_commit_interval(0.0)
 
     async def acquire(self, keys: Sequence[str]) -> list[VerdictOrFailure | PairLease | Busy]:
         """Acquire the leases of the first of `keys`, as many as the window has free slots for, in one commit.
