@@ -38,8 +38,8 @@ def make_failed_call(error: CallError, *, in_batch: bool = False) -> Call:
     return Call(error.kind, error.usage, error.maybe_billed, in_batch, detail)
 
 
-class CallHooks(Protocol):
-    """What the client calls before and after each request of one pair, and to wait before a retry."""
+class CallRecorder(Protocol):
+    """Records each request of one pair, and waits before a retry, as `judge.store.window.PairLease` does."""
 
     def begin_call(self) -> None:
         """Record that a request is sent now."""
@@ -54,13 +54,13 @@ class CallHooks(Protocol):
 class PairPermit:
     """The permits of one pair, one for each request; released at the end of `with` and while the pair waits.
 
-    `hooks` are called for its requests. `current` is the permit of the last request or the next one.
+    `recorder` records its requests. `current` is the permit of the last request or the next one.
     """
 
     current: Permit
 
-    def __init__(self, limiter: AdaptiveLimiter, hooks: CallHooks) -> None:
-        self.hooks = hooks
+    def __init__(self, limiter: AdaptiveLimiter, recorder: CallRecorder) -> None:
+        self.recorder = recorder
         self.is_used = False
         self._limiter = limiter
         self._is_held = self._is_repeated = False
@@ -88,7 +88,7 @@ class PairPermit:
     async def sleep(self, seconds: float) -> None:
         """Wait without a permit."""
         self.release()
-        await self.hooks.sleep(seconds)
+        await self.recorder.sleep(seconds)
 
     def release(self) -> None:
         """Release the permit, if one is held."""
@@ -190,7 +190,7 @@ class ModelClient:
             await permit.acquire()
             self.cancel_token.raise_if_cancelled()
         permit.is_used = True
-        permit.hooks.begin_call()
+        permit.recorder.begin_call()
         call = Call(LOST, maybe_billed=True)  # for a call that is ended before its answer
         try:
             completion = await self.model.complete(prompt)
@@ -202,7 +202,7 @@ class ModelClient:
         finally:
             if is_call:
                 self.spend_limit.settle(call, self.price, most)
-            permit.hooks.end_call(call)
+            permit.recorder.end_call(call)
         self.availability.record_completion()
         self._retry_budget.deposit()
         self.limiter.record_answer(permit.current)
