@@ -54,16 +54,17 @@ class CallRecorder(Protocol):
 class PairPermit:
     """The permits of one pair, one for each request; released at the end of `with` and while the pair waits.
 
-    `recorder` records its requests. `current` is the permit of the last request or the next one.
+    `recorder` records its requests.
     """
-
-    current: Permit
 
     def __init__(self, limiter: AdaptiveLimiter, recorder: CallRecorder) -> None:
         self.recorder = recorder
-        self.is_used = False
         self._limiter = limiter
-        self._is_held = self._is_repeated = False
+        #: The permit that is not released yet: that of the next request, or of the last one if it is used.
+        self._permit: Permit | None = None
+        self._is_used = False
+        #: Whether the pair had a permit before: the limiter treats a pair's first request differently.
+        self._had_permit = False
 
     def __enter__(self) -> Self:
         return self
@@ -71,19 +72,25 @@ class PairPermit:
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    async def acquire(self) -> None:
-        """Wait for the permit of the next request, unless it is held.
+    async def acquire(self) -> Permit:
+        """Return the permit of the next request; wait for it, unless there is an unused one.
 
         A pair that returns that of its last request goes before all others.
         """
-        if self._is_held and not self.is_used:
-            return
-        previous, self._is_held = self.current if self._is_held else None, False
-        if self._is_repeated:
-            self.current = await self._limiter.acquire_again(previous)
+        if self._permit is not None and not self._is_used:
+            return self._permit
+        previous, self._permit = self._permit, None
+        if self._had_permit:
+            permit = await self._limiter.acquire_again(previous)
         else:
-            self.current = await self._limiter.acquire()
-        self._is_held, self._is_repeated, self.is_used = True, True, False
+            permit = await self._limiter.acquire()
+        self._permit, self._is_used, self._had_permit = permit, False, True
+        return permit
+
+    def begin_call(self) -> None:
+        """Record that a request is sent now, which uses the permit."""
+        self._is_used = True
+        self.recorder.begin_call()
 
     async def sleep(self, seconds: float) -> None:
         """Wait without a permit."""
@@ -91,10 +98,10 @@ class PairPermit:
         await self.recorder.sleep(seconds)
 
     def release(self) -> None:
-        """Release the permit, if one is held."""
-        if self._is_held:
-            self._is_held = False
-            self._limiter.release(self.current, unused=not self.is_used)
+        """Release the permit, if there is one."""
+        if self._permit is not None:
+            permit, self._permit = self._permit, None
+            self._limiter.release(permit, unused=not self._is_used)
 
 
 class ModelClient:
@@ -172,8 +179,6 @@ class ModelClient:
     async def _complete_with_negotiation(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Send again at once as often as the adapter gives up a parameter that the server rejects."""
         while True:
-            await permit.acquire()
-            self.cancel_token.raise_if_cancelled()
             try:
                 return await self._complete_with_spend_limit(prompt, permit)
             except ParametersRejected:
@@ -183,21 +188,22 @@ class ModelClient:
         """Reserve a call, send it, and settle it however it ends; a model in this process needs no call."""
         is_call = self.price != FREE_PRICE
         has_budget = self.spend_limit.budget is not None
-        most = bound_cost(prompt, self.model.params, self.price) if has_budget else 0.0
-        while is_call and not self.spend_limit.reserve(most):
+        while True:
+            current = await permit.acquire()
+            self.cancel_token.raise_if_cancelled()
+            most = bound_cost(prompt, self.model.params, self.price) if has_budget else 0.0
+            if not is_call or self.spend_limit.reserve(most):
+                break
             permit.release()
             await self.spend_limit.wait_for_settlement()
-            await permit.acquire()
-            self.cancel_token.raise_if_cancelled()
-        permit.is_used = True
-        permit.recorder.begin_call()
+        permit.begin_call()
         call = Call(LOST, maybe_billed=True)  # for a call that is ended before its answer
         try:
             completion = await self.model.complete(prompt)
             call = Call(ANSWERED, completion.usage)
         except CallError as error:
             call = make_failed_call(error)
-            self._record_error(error, permit)
+            self._record_error(error, current)
             raise
         finally:
             if is_call:
@@ -205,20 +211,20 @@ class ModelClient:
             permit.recorder.end_call(call)
         self.availability.record_completion()
         self._retry_budget.deposit()
-        self.limiter.record_answer(permit.current)
+        self.limiter.record_answer(current)
         return completion
 
-    def _record_error(self, error: CallError, permit: PairPermit) -> None:
+    def _record_error(self, error: CallError, permit: Permit) -> None:
         """Report `error` to cancel token and limiter; raise RunIncomplete when the server is unavailable."""
         if isinstance(error, AccountError):
             self.cancel_token.cancel(error)  # at once, before another pair gets the permit
         elif isinstance(error, RequestRejected):
-            self.limiter.record_answer(permit.current)
+            self.limiter.record_answer(permit)
         elif isinstance(error, RetryableError):
             throttled = error.kind == "rate_limit" or error.retry_after is not None
             # Without retries, the run does not wait for a server that fails.
             if throttled or self.limits.attempts > 1:
-                self.limiter.record_failure(permit.current, error.retry_after, throttled=throttled)
+                self.limiter.record_failure(permit, error.retry_after, throttled=throttled)
         if (reason := self.availability.record_error(error)) is not None:
             raise RunIncomplete(
                 "{reason}, then run the same command again; all judgments are saved", reason=reason
