@@ -74,16 +74,19 @@ class PairScheduler:
         """Judge all pairs, or those that end before the run is cancelled."""
         # More pairs than permits: those that wait for a retry must not keep a permit idle. With few permits
         # there are some more pairs, so that an outage is spread over the attempts of many.
-        most = max(_MIN_PAIRS, 4 * self._limits.concurrency)
+        max_in_progress = max(_MIN_PAIRS, 4 * self._limits.concurrency)
         # A few at first: the first requests do not wait until all of these are leased.
-        size = max(_MIN_PAIRS, self._limits.concurrency // 4)
+        max_leased = max(_MIN_PAIRS, self._limits.concurrency // 4)
         async with asyncio.TaskGroup() as group:
             with self._token.cancel_on_error():
                 while self._token.reason is None:
-                    free = min(size, most - self._in_progress)
-                    if self._fill_todo(free) and free > 0:
-                        await self._lease_next(group, self._todo, free)
-                        size = most
+                    count = min(max_leased, max_in_progress - self._in_progress)
+                    # At least one, which shows whether a pair is left.
+                    missing = max(1, count) - len(self._todo)
+                    self._todo.extend(islice(self._requests, max(0, missing)))
+                    if self._todo and count > 0:
+                        await self._lease_next(group, self._todo, count)
+                        max_leased = max_in_progress
                     elif self._todo:
                         await self._wait_for_pair()
                     elif self._leased_elsewhere:
@@ -100,11 +103,6 @@ class PairScheduler:
                         )
                     else:
                         break
-
-    def _fill_todo(self, count: int) -> bool:
-        """Move the next of `_requests` to `_todo`, up to `count` there; return whether it has one."""
-        self._todo.extend(islice(self._requests, max(0, max(1, count) - len(self._todo))))
-        return bool(self._todo)
 
     async def _lease_next(self, group: asyncio.TaskGroup, requests: deque[VerdictRequest], size: int) -> None:
         """Lease the first of `requests`, at most `size`, and start to judge them."""
