@@ -151,11 +151,13 @@ async def judge_pairs(
     batch_runner = BatchRunner(BatchClient(api, client, store.batches), assessor) if api else None
     known_corrupt = len(store.corrupt_keys)
     recorder.begin(store, member.title)
-    client.availability.has_completion |= recorder.has_verdict
     missing = log.find_missing_indices()
     # An earlier start may have stopped at the pairs that come first now.
     first_calls = store.read_calls(plan.list_keys(missing[:MAX_REFUSALS]))
-    client.availability.was_refused = any(call.outcome == "bad_request" for call in first_calls)
+    client.availability.record_earlier_runs(
+        has_completion=recorder.has_verdict,
+        was_refused=any(call.outcome == "bad_request" for call in first_calls),
+    )
     try:
         if missing.size:
             runner = PairRunner(assessor, client, recorder)

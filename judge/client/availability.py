@@ -39,7 +39,7 @@ class ServerAvailability:
         #: Whether the server accepted a request, in this run or, as the store shows, in an earlier one.
         self.has_completion = False
         #: Whether the server refused the same requests in an earlier run, which may have stopped for it.
-        self.was_refused = False
+        self._was_refused = False
         #: What the last error says that a retry may solve.
         self.last_error = ""
         #: The longest Retry-After that was waited for, in seconds.
@@ -57,6 +57,11 @@ class ServerAvailability:
             ),
         )
 
+    def record_earlier_runs(self, *, has_completion: bool, was_refused: bool) -> None:
+        """Record what the store shows of earlier runs: an accepted request, a refusal of the next ones."""
+        self.has_completion = self.has_completion or has_completion
+        self._was_refused = was_refused
+
     def record_completion(self) -> None:
         """Record that the server accepted a request."""
         self._has_response = self.has_completion = True
@@ -70,7 +75,7 @@ class ServerAvailability:
         if not isinstance(error, ConnectionFailed | TimedOut | NoResponse):
             self._has_response = True
         if isinstance(error, RequestRejected):
-            is_of_pair = self.has_completion or self.was_refused
+            is_of_pair = self.has_completion or self._was_refused
             return None if is_of_pair else self._startup_errors.check_refusal(error)
         if not isinstance(error, RetryableError):
             return None
