@@ -16,7 +16,7 @@ from judge.analysis.judged_run import JudgedRun
 from judge.assess.assessor import Assessor
 from judge.assess.assignment_plan import AssignmentPlan
 from judge.assess.estimate import QuestionEstimate, RunEstimate, estimate_run
-from judge.assess.judging import PanelMember, combine_results, find_known_judgments, judge_with_panel
+from judge.assess.judging import PanelMember, combine_results, judge_with_panel, log_known_judgments
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.characters import estimate_tokens
 from judge.client.budget import SpendLimit
@@ -228,7 +228,7 @@ def estimate(config: Config, dataset: PooledDataset | None = None) -> RunEstimat
         judged_run = None
         # Which questions are asked depends on the grades: they are known when every pair is stored.
         if store and not any(expected.calls or expected.submitted for expected in estimates.values()):
-            judgments = [find_known_judgments(plan, store) for plan in plans]
+            judgments = [log_known_judgments(plan, store) for plan in plans]
             judged_run = make_judged_run(config, selection, assessors, judgments, prepared.measures)
         questions = _estimate_questions(config, pooled, store, judged_run)
     example_remarks = dict.fromkeys(

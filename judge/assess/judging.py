@@ -205,8 +205,8 @@ class _ServerRecord:
             self._cache.write(self._key, [self._UNLIMITED if is_unlimited else self._LIMITED])
 
 
-def find_known_judgments(plan: AssignmentPlan, store: VerdictStore) -> JudgmentLog:
-    """Return the judgments in `plan` that need no call: those in the store, and those by rule."""
+def log_known_judgments(plan: AssignmentPlan, store: VerdictStore) -> JudgmentLog:
+    """Return a log of the judgments in `plan` that need no call: those in the store, and those by rule."""
     log = JudgmentLog(len(plan), store.path.parent)
     for judgments in plan.find_known_judgments(store):
         log.add(judgments.keys(), judgments.values())

@@ -15,10 +15,10 @@ from judge.store.store import VerdictOrFailure, VerdictStore
 class ProgressListener(Protocol):
     """Is called for every judgment once it is on disk; does nothing by default."""
 
-    def begin(self, total: int, done: int, subject: str = "", member: str = "") -> None:
+    def begin(self, total: int, done: int, subject: str = "", title: str = "") -> None:
         """Begin: `total` judgments are wanted, `done` of them are there already.
 
-        With a `subject` they are answers to questions besides grades. `member` is the number and the name of
+        With a `subject` they are answers to questions besides grades. `title` is the number and the name of
         the member of a panel that judges, such as `2/3 openai:qwen-plus/graded`.
         """
         return
@@ -92,8 +92,8 @@ class JudgmentRecorder:
         self._progress = progress
         self._counter = RepeatCounter(plan.repeats, len(plan) // plan.repeats, plan.assessor.scale)
 
-    def begin(self, store: VerdictStore, member: str = "") -> None:
-        """Add the judgments that need no call; `member` is the one that judges, for the listener."""
+    def begin(self, store: VerdictStore, title: str = "") -> None:
+        """Add the judgments that need no call; the listener shows the `title` of the member that judges."""
         ended: list[RepeatProgress] = []
         for judgments in self._plan.find_known_judgments(store):
             self._log.add(judgments.keys(), judgments.values())
@@ -102,7 +102,7 @@ class JudgmentRecorder:
                 judgment.grade is not None and not judgment.is_by_rule for judgment in judgments.values()
             )
         self.added_at = time.monotonic()
-        self._progress.begin(len(self._plan), len(self._log), self._plan.assessor.subject, member)
+        self._progress.begin(len(self._plan), len(self._log), self._plan.assessor.subject, title)
         for repeat in ended:
             self._progress.end_repeat(repeat)
 

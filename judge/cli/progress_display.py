@@ -78,12 +78,12 @@ class ProgressBar:
         )
         self._words = words
 
-    def begin(self, total: int, done: int, subject: str = "", member: str = "") -> None:
+    def begin(self, total: int, done: int, subject: str = "", title: str = "") -> None:
         """Draw the bar; verdicts that are known already count as done."""
         self._answers = self._failed = 0
         activity = t(subject or self._words.activity)
         self._task = self._progress.add_task(
-            _truncate_name(member, _NAME_WIDTH) if member else activity,
+            _truncate_name(title, _NAME_WIDTH) if title else activity,
             total=total,
             completed=done,
             rate="",
@@ -141,9 +141,9 @@ class ProgressLines:
         self._words = words
         self._clock = clock
 
-    def begin(self, total: int, done: int, subject: str = "", member: str = "") -> None:
+    def begin(self, total: int, done: int, subject: str = "", title: str = "") -> None:
         """Print how much there is to do."""
-        self._name, self._current = t(subject) or member, QUESTIONS if subject else self._words
+        self._name, self._current = t(subject) or title, QUESTIONS if subject else self._words
         self._total, self._known, self._done, self._failed = total, done, done, 0
         self._began = self._printed_at = self._clock()
         if done < total:

@@ -100,7 +100,7 @@ class JudgingTime:
     def __init__(self, work: Workload) -> None:
         self._work = work
 
-    def begin(self, total: int, done: int, subject: str = "", member: str = "") -> None:
+    def begin(self, total: int, done: int, subject: str = "", title: str = "") -> None:
         self._work.stopwatch.start()
 
     def add_judgment(self, judgment: object, usd: float | None) -> None:

@@ -88,7 +88,7 @@ class AcknowledgementWriter:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
-    def begin(self, total: int, done: int, subject: str = "", member: str = "") -> None:
+    def begin(self, total: int, done: int, subject: str = "", title: str = "") -> None:
         pass
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:

@@ -91,7 +91,7 @@ class _Stopwatch(NullProgress):
 
     seconds = 0.0
 
-    def begin(self, total: int, done: int, subject: str = "", member: str = "") -> None:
+    def begin(self, total: int, done: int, subject: str = "", title: str = "") -> None:
         self._began = time.monotonic()
 
     def end(self) -> None:

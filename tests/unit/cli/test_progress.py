@@ -47,12 +47,12 @@ def test_lines_of_a_panel_name_its_member_within_eighty_columns() -> None:
     log, seconds = io.StringIO(), count(step=5)
     lines = ProgressLines(log, clock=lambda: float(next(seconds)))
     judgment = Judgment("q", "s", 1, 1, "r", None, "a", "v", {}, "", None)
-    lines.begin(5000, 12, member="2/3 openai:qwen-plus-2025-07-28/graded")
+    lines.begin(5000, 12, title="2/3 openai:qwen-plus-2025-07-28/graded")
     for _ in range(4):
         lines.add_judgment(judgment, 0.1234)
     for _ in range(2):
         lines.set_status("waiting for the first answer from api.example.com:8000, 12 s")
-    lines.begin(9, 0, member="3/3 lexical/graded")
+    lines.begin(9, 0, title="3/3 lexical/graded")
     assert log.getvalue().splitlines() == [
         "2/3 openai:qwen-plus-2025-07-28…: judging 4,988 pairs; the other 12 need no call",
         "2/3 open…: 14 of 5,000 judged, 0 failed, 0.2/s, $0.1234 so far, about 6.9 h left",
@@ -65,7 +65,7 @@ def test_lines_of_a_panel_name_its_member_within_eighty_columns() -> None:
 def test_a_chinese_name_of_a_member_takes_two_columns_a_character() -> None:
     stream = io.StringIO()
     lines = ProgressLines(stream)
-    lines.begin(5000, 12, member="2/3 openai:" + "通义千问模型" * 6)
+    lines.begin(5000, 12, title="2/3 openai:" + "通义千问模型" * 6)
     [line] = stream.getvalue().splitlines()
     assert line == "2/3 openai:通义千问模型通义千问…: judging 4,988 pairs; the other 12 need no call"
     assert count_columns(line) <= 80
@@ -74,7 +74,7 @@ def test_a_chinese_name_of_a_member_takes_two_columns_a_character() -> None:
 def test_the_bar_of_a_panel_names_its_member() -> None:
     stream = io.StringIO()
     bar = ProgressBar(Console(file=stream, force_terminal=True, width=80))
-    bar.begin(2, 0, member="2/3 openai:qwen-plus-2025-07-28/graded")
+    bar.begin(2, 0, title="2/3 openai:qwen-plus-2025-07-28/graded")
     bar.end()
     assert "2/3 openai:qwen-plus-… " in stream.getvalue()
 
@@ -92,7 +92,7 @@ def test_the_counter_and_the_status_are_whole_on_80_columns() -> None:
     """The numbers keep their width, and the status has a line of its own."""
     stream = io.StringIO()
     bar = ProgressBar(Console(file=stream, force_terminal=True, width=80))
-    bar.begin(34_100, 0, member="2/3 openai:qwen-plus-2025-07-28/graded")
+    bar.begin(34_100, 0, title="2/3 openai:qwen-plus-2025-07-28/graded")
     bar.add_judgment(Judgment("q", "s", 1, None, "", "timeout", "a", "v", {}, "", None), 12.3456)
     status = "waiting for the first answer from api.example.com:8000, 12 s"
     bar.set_status(status)
