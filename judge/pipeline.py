@@ -227,7 +227,9 @@ def estimate(config: Config, dataset: PooledDataset | None = None) -> RunEstimat
         }
         judged_run = None
         # Which questions are asked depends on the grades: they are known when every pair is stored.
-        if store and not any(expected.calls or expected.submitted for expected in estimates.values()):
+        if store and not any(
+            expected.calls or expected.judgments_in_batches for expected in estimates.values()
+        ):
             judgments = [log_known_judgments(plan, store) for plan in plans]
             judged_run = make_judged_run(config, selection, assessors, judgments, prepared.measures)
         questions = _estimate_questions(config, pooled, store, judged_run)

@@ -74,12 +74,12 @@ class ThinkingEstimate:
 class AssessorEstimate:
     """What a run would ask of one model: `judgments` in all, `known` of them stored, `calls` to pay for.
 
-    `again` further calls are expected for retries and re-asks; the tokens include theirs. Tokens, `usd` and
-    `seconds` are estimates, `usd` None when the price is unknown. The estimate learned from `learned_from`
-    earlier calls, and by a rule of thumb for the prompts `by_rule`. `pace` is the number of calls a second
-    that the server took last time, None when `seconds` comes from an assumed `latency`.
+    `retry_calls` further calls are expected for retries and re-asks; the tokens include theirs. Tokens, `usd`
+    and `seconds` are estimates, `usd` None when the price is unknown. The estimate follows from
+    `earlier_calls`, and from a rule of thumb for the prompts `by_rule`. `pace` is the number of calls a
+    second that the server took last time, None when `seconds` comes from an assumed `latency`.
 
-    `submitted` judgments are in batches that have not ended; they are paid for. In `batches` the calls would
+    `judgments_in_batches` are in batches that have not ended; they are paid for. In `batches` the calls would
     cost `batch_usd`; `batches` is 0 for a model without a Batch API. `examples` is None without --examples.
     `thinking` is None without --thinking and without replies by rule.
     """
@@ -87,17 +87,17 @@ class AssessorEstimate:
     judgments: int
     known: int
     calls: int
-    again: int
+    retry_calls: int
     prompt_tokens: int
     completion_tokens: int
     price: Price | None
     usd: float | None
     seconds: float
-    learned_from: int
+    earlier_calls: int
     by_rule: int
     pace: float | None
     latency: float = _LATENCY
-    submitted: int = 0
+    judgments_in_batches: int = 0
     batches: int = 0
     batch_usd: float | None = None
     examples: ExamplesEstimate | None = None
@@ -234,7 +234,7 @@ def estimate_run(
             if assignment.prompt_version not in learned:
                 by_rule += _estimate_by_rule(assessor.prompts.render(assignment.pair), reply_tokens)
     calls = versions.total()
-    by_history, again = _estimate_from_history(learned, versions)
+    by_history, retry_calls = _estimate_from_history(learned, versions)
     usage = by_history + by_rule
     by_rule_count = sum(count for version, count in versions.items() if version not in learned)
     pace = _measure_call_rate(store.count_calls_by_second(assessor.settings_digest)) if store else None
@@ -242,16 +242,16 @@ def estimate_run(
         judgments=len(plan),
         known=len(plan) - len(missing),
         calls=calls,
-        again=round(again),
+        retry_calls=round(retry_calls),
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         price=price,
         usd=_compute_usd(price, usage),
-        seconds=(calls + again) / pace if pace else _assume_seconds(calls + again, concurrency),
-        learned_from=sum(learned[version].calls for version in versions if version in learned),
+        seconds=(calls + retry_calls) / pace if pace else _assume_seconds(calls + retry_calls, concurrency),
+        earlier_calls=sum(learned[version].calls for version in versions if version in learned),
         by_rule=by_rule_count,
         pace=pace,
-        submitted=sum(key in in_batch for key in keys),
+        judgments_in_batches=sum(key in in_batch for key in keys),
         batches=ceil(calls / MAX_REQUESTS) if isinstance(assessor.model, BatchModel) else 0,
         # Not all providers have a cache for batches.
         batch_usd=_compute_usd(price, replace(usage, cached_tokens=0), in_batch=True),
@@ -322,13 +322,13 @@ def _estimate_from_history(
     learned: Mapping[str, UsageHistory], versions: Mapping[str, int]
 ) -> tuple[Usage, float]:
     """Return the usage of the prompts whose version has a history, and how many calls are made again."""
-    usage, again = Usage(), 0.0
+    usage, retry_calls = Usage(), 0.0
     for version, count in versions.items():
         if history := learned.get(version):
             factor = count / history.counted
             usage += Usage(*(round(number * factor) for number in astuple(history.usage)))
-            again += count * (history.calls / history.verdicts - 1)
-    return usage, again
+            retry_calls += count * (history.calls / history.verdicts - 1)
+    return usage, retry_calls
 
 
 def _estimate_by_rule(prompt: Prompt, reply_tokens: int) -> Usage:

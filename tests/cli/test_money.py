@@ -109,7 +109,7 @@ def test_an_estimate_is_close_to_what_the_run_then_reports(tmp_path: Path) -> No
         assert fresh.prompt_tokens == pytest.approx(spent["prompt_tokens"], rel=0.05)
         [learned] = pipeline.estimate(configure("next.jsonl")).assessors.values()
         spent = to_json(pipeline.run(configure("next.jsonl")).summary)["cost"]
-    assert (learned.calls, learned.by_rule, learned.learned_from) == (
+    assert (learned.calls, learned.by_rule, learned.earlier_calls) == (
         spent["calls"],
         0,
         fresh.calls,

@@ -84,8 +84,8 @@ def _describe_assessor(estimate: AssessorEstimate) -> Iterator[str]:
         )
         return
     again = ""
-    if estimate.again:
-        again = t(", and about {count:,} more for retries and re-asks", count=estimate.again)
+    if estimate.retry_calls:
+        again = t(", and about {count:,} more for retries and re-asks", count=estimate.retry_calls)
     yield t(
         "{judgments}: {run.known:,} without a call, {calls} to pay{again}",
         judgments=judgments,
@@ -93,11 +93,11 @@ def _describe_assessor(estimate: AssessorEstimate) -> Iterator[str]:
         calls=count_calls(t, estimate.calls),
         again=again,
     )
-    if estimate.submitted:
+    if estimate.judgments_in_batches:
         yield t.translate_plural(
             "{count:,} of them is in a batch at the server; judge run --batch collects it",
             "{count:,} of them are in batches at the server; judge run --batch collects these",
-            estimate.submitted,
+            estimate.judgments_in_batches,
         )
     if not estimate.calls:
         return
@@ -155,10 +155,10 @@ def _describe_examples(examples: ExamplesEstimate) -> str:
 
 
 def _describe_basis(estimate: AssessorEstimate) -> str:
-    if not estimate.learned_from:
+    if not estimate.earlier_calls:
         return t("a rough estimate; for a better one, run a few calls first, e.g. --max-calls 50")
     learned = t.translate_plural(
-        "from {count:,} earlier call", "from {count:,} earlier calls", estimate.learned_from
+        "from {count:,} earlier call", "from {count:,} earlier calls", estimate.earlier_calls
     )
     if not estimate.by_rule:
         return learned

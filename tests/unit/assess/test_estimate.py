@@ -112,8 +112,8 @@ def test_tokens_are_estimated_by_script(text: str, tokens: float) -> None:
 
 def test_without_a_store_default_values_are_used_and_counted() -> None:
     result = estimate_pairs(None, zh=3, en=2)
-    assert (result.judgments, result.known, result.calls, result.again) == (5, 0, 5, 0)
-    assert (result.learned_from, result.by_rule) == (0, 5)
+    assert (result.judgments, result.known, result.calls, result.retry_calls) == (5, 0, 5, 0)
+    assert (result.earlier_calls, result.by_rule) == (0, 5)
     assert result.completion_tokens == 5 * 80
     assert result.usd == pytest.approx((result.prompt_tokens + 10 * result.completion_tokens) / 1e6)
     # five calls, eight at once: one call's time, 2 s
@@ -130,11 +130,11 @@ def test_the_tokens_of_earlier_calls_predict_the_next(tmp_path: Path) -> None:
     save_verdicts(path, VERSIONS["zh"], [*verdicts_of_one_call, *verdicts_of_three_calls])
     with VerdictStore(path) as store:
         result = estimate_pairs(store, zh=8)
-    assert (result.learned_from, result.by_rule) == (60, 0)
+    assert (result.earlier_calls, result.by_rule) == (60, 0)
     # 40 verdicts: 30 * 500 + 10 * 1000 = 25,000 in; 12,000 cached; 30 * 40 + 10 * 120 = 2,400 out
     assert result.prompt_tokens == 25_000 * 8 / 40
     assert result.completion_tokens == 2_400 * 8 / 40
-    assert result.again == 8 * (60 / 40 - 1)
+    assert result.retry_calls == 8 * (60 / 40 - 1)
     # (5,000 - 2,400 cached) at 1, 2,400 at 0.5, 480 at 10
     assert result.usd == pytest.approx((2_600 + 1_200 + 4_800) / 1e6)
 
@@ -149,7 +149,7 @@ def test_a_verdict_whose_calls_took_more_than_a_second_counts_once(tmp_path: Pat
     connection.close()
     with VerdictStore(path) as store:
         result = estimate_pairs(store, en=10)
-    assert (result.calls, result.again) == (10, 10)
+    assert (result.calls, result.retry_calls) == (10, 10)
     assert (result.prompt_tokens, result.completion_tokens) == (10_000, 400)
     assert result.pace == pytest.approx(1.0)
 
@@ -166,7 +166,7 @@ def test_calls_with_other_parameters_or_of_another_server_say_nothing(tmp_path: 
     save_verdicts(path, VERSIONS["en"], calls, "")  # a store of an earlier format
     with VerdictStore(path) as store:
         result = estimate_pairs(store, en=10)
-    assert (result.learned_from, result.by_rule, result.again, result.pace) == (0, 10, 0, None)
+    assert (result.earlier_calls, result.by_rule, result.retry_calls, result.pace) == (0, 10, 0, None)
     assert result.completion_tokens == 10 * 80
 
 
@@ -214,7 +214,7 @@ def test_each_language_is_estimated_by_its_own_prompt(tmp_path: Path) -> None:
     with VerdictStore(path) as store:
         result = estimate_pairs(store, zh=2, en=3)
     alone = estimate_pairs(None, en=3)
-    assert (result.learned_from, result.by_rule) == (20, 3)
+    assert (result.earlier_calls, result.by_rule) == (20, 3)
     assert result.prompt_tokens == 2 * 700 + alone.prompt_tokens
     assert result.completion_tokens == 2 * 50 + 3 * 80
 

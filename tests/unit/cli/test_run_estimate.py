@@ -17,13 +17,13 @@ ESTIMATE: dict[str, Any] = {
     "judgments": 2000,
     "known": 500,
     "calls": 1500,
-    "again": 0,
+    "retry_calls": 0,
     "prompt_tokens": 900_000,
     "completion_tokens": 90_000,
     "price": PRICE,
     "usd": 0.468,
     "seconds": 47.0,
-    "learned_from": 1234,
+    "earlier_calls": 1234,
     "by_rule": 0,
     "pace": 32.0,
     "latency": 2.0,
@@ -61,15 +61,15 @@ def test_an_estimate_for_a_model_in_this_process_has_no_tokens_and_no_calls_to_p
 @check_each(
     ("changed", "line", "expected"),
     [
-        ({"again": 30}, 1, "1,500 calls to pay, and about 30 more for retries and re-asks"),
-        ({"learned_from": 0, "by_rule": 1500}, 2, f"({RULE})"),
+        ({"retry_calls": 30}, 1, "1,500 calls to pay, and about 30 more for retries and re-asks"),
+        ({"earlier_calls": 0, "by_rule": 1500}, 2, f"({RULE})"),
         (
             {"by_rule": 70},
             2,
             "(from 1,234 earlier calls; a rough estimate for 70 prompts, whose language has few earlier"
             " calls)",
         ),
-        ({"learned_from": 1}, 2, "(from 1 earlier call)"),
+        ({"earlier_calls": 1}, 2, "(from 1 earlier call)"),
         ({"price": None, "usd": None}, 3, "price unknown: add --price INPUT,OUTPUT"),
         ({"price": replace(PRICE, as_of=None, source="--price")}, 3, "$1.2 out (--price)"),
         ({"usd": 0.0034}, 3, "about $0.0034; a million"),
@@ -87,7 +87,9 @@ def test_the_plans_are_compared() -> None:
     assert render_estimate({**ESTIMATE, "batches": 1, "batch_usd": 0.234})[-1] == (
         "with --batch: about $0.23, one batch, within 24 hours"
     )
-    lines = render_estimate({**ESTIMATE, "price": None, "usd": None, "batches": 3, "submitted": 40})
+    lines = render_estimate(
+        {**ESTIMATE, "price": None, "usd": None, "batches": 3, "judgments_in_batches": 40}
+    )
     assert lines[-1] == "with --batch: price unknown, 3 batches, within 24 hours"
     assert lines[2] == "40 of them are in batches at the server; judge run --batch collects these"
 
