@@ -324,7 +324,7 @@ def _read_example(row: ParsedRow, scale: Scale, options: TextOptions) -> Example
     label = _parse_label(row.location, row.query_id, "", row.extra.get("grade", ""))
     if label is None:
         return None
-    if label.grade > scale.top or (label.word and scale != BINARY):
+    if label.grade > scale.top or (label.is_yes_no and scale != BINARY):
         raise InputError(
             "{place}: field 'grade' is {value!r}; the {scale} scale has the grades 0 to {top}",
             place=row.location,

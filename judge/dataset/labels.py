@@ -31,14 +31,14 @@ from judge.records import (
 class Label:
     """A grade by a person. `item` names a snippet or a document; `location` is `file:line` for messages.
 
-    `word` is True when the grade was yes or no.
+    `is_yes_no` is True when the grade was yes or no.
     """
 
     query_id: str
     item: str
     grade: int
     location: str
-    word: bool = False
+    is_yes_no: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,15 +278,15 @@ def choose_label_scale(
     if name not in (None, "graded", "binary"):
         raise InputError("--labels-scale is {value!r}; it must be graded or binary", value=name)
     top, labels = max(grades), tuple(labels)
-    fits = run is not None and top <= run.top and not any(label.word for label in labels)
+    fits = run is not None and top <= run.top and not any(label.is_yes_no for label in labels)
     name = name or (run.name if run and fits else "graded" if top > 1 else "binary")
     scale = run if run and name == run.name else BINARY if name == "binary" else GRADED
-    word = next((label for label in labels if label.word and label.grade), None)
-    if word and scale.relevant_from > 1:
+    yes = next((label for label in labels if label.is_yes_no and label.grade), None)
+    if yes and scale.relevant_from > 1:
         raise InputError(
             "{place}: the grade is yes, and other grades of the file are numbers, or the scale is graded;"
             " write a number for each, or only yes and no",
-            place=word.location,
+            place=yes.location,
         )
     if top > scale.top:
         label = next((label for label in labels if label.grade > scale.top), None)

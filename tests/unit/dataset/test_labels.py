@@ -115,7 +115,7 @@ def test_spreadsheets_of_any_country(tmp_path: Path, separator: str, end: str) -
         ("q1", "s1", 2), ("q1", "s2", 0), ("q2", "s3", 1), ("q2", "s4", 0), ("q2", "s5", 3)
     ]  # fmt: skip
     assert [each.location.rsplit(":", 1)[1] for each in result] == ["2", "4", "8", "9", "10"]
-    assert [each.word for each in result] == [False, False, True, True, False]
+    assert [each.is_yes_no for each in result] == [False, False, True, True, False]
 
 
 @check_each("end", ["\n", "\r\n"])
