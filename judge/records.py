@@ -1,4 +1,6 @@
-"""Records that are passed between the steps of a run: frozen, with no methods but derived properties.
+"""Records that are passed between the steps of a run, and the constants and rules that go with their values.
+
+Records are frozen, and have no methods but derived properties.
 
 Query, Snippet ─► Ranking ─► Pool of Pairs ─► Prompt ─► Completion ─► Verdict ─► Judgment ─► Score
 """
@@ -210,7 +212,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One request to a model.
+    """What one request to a model contains.
 
     A language model sends `system` and `user`, and can restrict the reply to `schema` (JSON schema). The
     lexical baseline takes `query` and `snippet` as the prompt shows them.
@@ -250,7 +252,7 @@ CONTENT_FILTER = "content_filter"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to a model: `outcome` is `ANSWERED`, an error kind or `LOST`.
+    """The outcome of one request to a model: `outcome` is `ANSWERED`, an error kind or `LOST`.
 
     `maybe_billed` marks a request that the server may have charged for although no answer arrived. A call
     `in_batch` was one request of a batch. `detail` is the message of a content filter, "" of other calls.
@@ -308,7 +310,7 @@ class Verdict:
 
 #: What the names of rerankers and of decision models begin with.
 RERANKER, DECISION_MODEL = "rerank:", "decision:"
-#: What stands before the flag of a snippet without readable text in place of the assessor of its judgment.
+#: Prefix of `Judgment.assessor` when a rule graded; the flag of the snippet follows.
 RULE = "rule:"
 #: The name of the model that compares terms, and of the one that stands for the expected documents.
 LEXICAL, EXPECTED = "lexical", "expected"

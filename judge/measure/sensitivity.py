@@ -268,9 +268,9 @@ class FlaggedMeans:
 
 @dataclass(frozen=True, slots=True)
 class FlaggedWinners:
-    """The engine that is significantly better than every other one in each of the ways of `FlaggedMeans`.
+    """The best engine for each treatment of flagged pairs (unchanged, zeroed, dropped).
 
-    None where there is none.
+    It is significantly better than every other one; None where no engine is.
     """
 
     unchanged: str | None

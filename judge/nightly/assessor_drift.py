@@ -40,8 +40,7 @@ CANARIES_FILE = Path(__file__).resolve().with_name("canaries.jsonl")
 #: The folder of a canary run in that of a night or a baseline, and the store in it.
 CANARIES_FOLDER = "canaries"
 CANARY_STORE_FILE = "verdicts.sqlite"
-#: With what the canaries of a night are compared: with those of the baseline, or where there is none with
-#: the first ones of the night.
+#: What the canaries are compared with: the baseline, or the night's first canaries if there is no baseline.
 AT_BASELINE, AT_FIRST_START = Message("at the baseline"), Message("at the first start of this night")
 #: The grades of each (query id, snippet id), one per repeat, without those that failed.
 Grades = Mapping[tuple[str, str], Sequence[int]]
@@ -182,9 +181,10 @@ def find_assessor_changes(
     has_same_settings: bool = True,
     reference: Message = AT_BASELINE,
 ) -> Iterator[str]:
-    """Yield why the assessor of this night's canaries is another one than `before`, which is the `reference`.
+    """Yield why the canaries of `tonight` and those of `before` have different assessors.
 
-    With other settings, it is one with any name, so it does not help to accept the name.
+    `reference` says in messages where `before` is from. With other settings the assessor is another one under
+    any name, so it does not help to accept the name.
     """
     comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate)
     moved = [*find_grade_drift(comparison, rules, reference)]
