@@ -397,17 +397,6 @@ def parse_score(reply: str) -> float | None:
     return score if isfinite(score) else None
 
 
-_shared_params: dict[str, Mapping[str, Any]] = {}
-_MAX_SHARED = 64
-
-
-def share_params(params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return one mapping for the many verdicts and judgments with equal parameters."""
-    if len(_shared_params) > _MAX_SHARED:
-        _shared_params.clear()
-    return _shared_params.setdefault(repr(params), params)
-
-
 @dataclass(frozen=True, slots=True)
 class RepeatProgress:
     """A finished repeat: its `number` of `repeats`, from 1, and the outcomes of its pairs."""

@@ -35,7 +35,6 @@ from judge.records import (
     Ranking,
     Scale,
     Snippet,
-    share_params,
 )
 from judge.runs.folder import RunFolder, make_damage_error, translate_run_errors
 from judge.runs.record_json import (
@@ -52,6 +51,9 @@ from judge.runs.results_file import QueryEntry, SnippetEntry, open_results, read
 CONFIG_FILE = "config.json"
 #: Texts that many judgments share.
 _SHARED_FIELDS = ("query_id", "snippet_id", "assessor", "prompt_version", "served_model", "judged_snippet_id")
+#: One mapping for the many judgments with equal parameters, by its repr; emptied above `_MAX_SHARED`.
+_shared_params: dict[str, Mapping[str, Any]] = {}
+_MAX_SHARED = 64
 #: What a snippet consists of, besides its rank, its document and its judgments.
 _get_text_fields = attrgetter("snippet_id", "title", "snippet", "url", "docno", "date", "flags", "shown")
 
@@ -359,7 +361,10 @@ def _share_values(judgment: Judgment) -> Judgment:
     for name in _SHARED_FIELDS:
         if isinstance(value := getattr(judgment, name), str):
             object.__setattr__(judgment, name, intern(value))
-    object.__setattr__(judgment, "params", share_params(judgment.params))
+    if len(_shared_params) > _MAX_SHARED:
+        _shared_params.clear()
+    params = _shared_params.setdefault(repr(judgment.params), judgment.params)
+    object.__setattr__(judgment, "params", params)
     return judgment
 
 
