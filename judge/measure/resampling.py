@@ -215,7 +215,7 @@ def estimate_statistic(
     cells: Floats, statistic: Callable[[Floats], Floats], why: str, *, share: bool = False
 ) -> StatisticValue:
     """Return one statistic as `estimate_statistics` does; `share` says that it is a share."""
-    return estimate_statistics(cells, {"": (statistic, why)}, shares=("",) if share else ())[""]
+    return _estimate_from_resamples(cells, _resample_sums(cells), statistic, why, share=share)
 
 
 def estimate_statistics(
@@ -227,27 +227,39 @@ def estimate_statistics(
     a whole, because its snippets are not independent of each other; all statistics have the same draws. The
     statistics named in `shares` are shares of counts; they have an interval at 0 and at 1, too.
     """
-    draws = draw_queries(len(cells), RESAMPLES, SEED) if len(cells) > 1 else ()
-    sums = [drawn @ cells.reshape(len(cells), -1) for drawn in draws]
-    resampled_sums = np.concatenate(sums).reshape(-1, *cells.shape[1:]) if sums else None
-    results = {}
-    for name, (statistic, why) in statistics.items():
-        value = float(statistic(cells.sum(0)))
-        if np.isnan(value):
-            results[name] = StatisticValue(None, None, why)
-        elif resampled_sums is None:
-            results[name] = StatisticValue(value, None, _ONE_QUERY)
-        elif interval := _compute_bca_interval(cells, statistic, value, statistic(resampled_sums)):
-            low, high = _widen_share(value, interval, statistic(cells)) if name in shares else interval
-            # Resamples of one query with results are all equal.
-            has_width = high - low > SUM_ROUNDING * abs(value)
-            if has_width or np.count_nonzero(~np.isnan(statistic(cells))) != 1:
-                results[name] = StatisticValue(value, (low, high))
-            else:
-                results[name] = StatisticValue(value, None, _ONE_QUERY)
-        else:
-            results[name] = StatisticValue(value, None, _RARELY_DEFINED)
-    return results
+    sums = _resample_sums(cells)
+    return {
+        name: _estimate_from_resamples(cells, sums, statistic, why, share=name in shares)
+        for name, (statistic, why) in statistics.items()
+    }
+
+
+def _resample_sums(cells: Floats) -> Floats | None:
+    """Return the (resamples, …) sums of `cells` over drawn queries, None for fewer than 2 queries."""
+    if len(cells) < 2:
+        return None
+    flat = cells.reshape(len(cells), -1)
+    sums = [drawn @ flat for drawn in draw_queries(len(cells), RESAMPLES, SEED)]
+    return np.concatenate(sums).reshape(-1, *cells.shape[1:])
+
+
+def _estimate_from_resamples(
+    cells: Floats, sums: Floats | None, statistic: Callable[[Floats], Floats], why: str, *, share: bool
+) -> StatisticValue:
+    value = float(statistic(cells.sum(0)))
+    if np.isnan(value):
+        return StatisticValue(None, None, why)
+    if sums is None:
+        return StatisticValue(value, None, _ONE_QUERY)
+    interval = _compute_bca_interval(cells, statistic, value, statistic(sums))
+    if interval is None:
+        return StatisticValue(value, None, _RARELY_DEFINED)
+    low, high = _widen_share(value, interval, statistic(cells)) if share else interval
+    # Resamples of one query with results are all equal.
+    has_width = high - low > SUM_ROUNDING * abs(value)
+    if has_width or np.count_nonzero(~np.isnan(statistic(cells))) != 1:
+        return StatisticValue(value, (low, high))
+    return StatisticValue(value, None, _ONE_QUERY)
 
 
 def _compute_bca_interval(
