@@ -170,7 +170,7 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
         first = next(iter(loaded.values()))
         more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
         combined = combine_runs(loaded, more)
-        _, summary = analyse_run(combined.run, combined.pairs)
+        summary = analyse_run(combined.run, combined.pairs).summary
     return replace(
         summary, runs=tuple(str(path) for path in paths), remarks=(*combined.notes, *combined.terms)
     )
@@ -349,7 +349,7 @@ def _analyse_again(folder: RunFolder, names: Sequence[str], against: str | None)
         pairs = None
         if against is not None:
             pairs = {frozenset((against, engine)) for engine in run.dataset.engines if engine != against}
-        return analyse_run(replace(run, spec=replace(run.spec, measures=measures)), pairs)[1]
+        return analyse_run(replace(run, spec=replace(run.spec, measures=measures)), pairs).summary
 
 
 def _list_names(option: str, value: object) -> list[str]:

@@ -40,9 +40,9 @@ def finish_run(folder: RunFolder, run: JudgedRun, cache: FileCache, *, with_repo
 
 def measure_run(folder: RunFolder, run: JudgedRun) -> RunResult:
     """Return the scores and the summary of a run."""
-    scores, summary = analyse_run(run)
+    analysis = analyse_run(run)
     dimensions = {name: dimension.summary for name, dimension in run.dimensions.items()}
-    return _make_result(folder, run, replace(summary, dimensions=dimensions), scores)
+    return _make_result(folder, run, replace(analysis.summary, dimensions=dimensions), analysis.scores)
 
 
 def _make_result(
@@ -154,4 +154,4 @@ def load_current_summary(folder: RunFolder) -> Summary:
     if not is_outdated(value):
         return summary_from_json(value, str(folder.path / "summary.json"))
     with translate_run_errors(folder.path):
-        return analyse_run(load_run(folder))[1]
+        return analyse_run(load_run(folder)).summary

@@ -70,7 +70,7 @@ def test_records_that_stay_in_the_folder_are_those_of_a_run_in_memory(run: Path)
         loaded.judgments[-1],
         loaded.judgments[:2],
     )
-    assert analyse_run(stored_run)[1] == analyse_run(loaded)[1]
+    assert analyse_run(stored_run).summary == analyse_run(loaded).summary
     (run / "judgments.jsonl").unlink()
     with pytest.raises(InputError, match=r"judgments\.jsonl"):
         list(stored_run.judgments)
@@ -78,7 +78,7 @@ def test_records_that_stay_in_the_folder_are_those_of_a_run_in_memory(run: Path)
 
 def test_a_run_of_version_1_is_scored_compared_and_reported(run: Path) -> None:
     loaded = load_run(RunFolder(run))
-    assert analyse_run(loaded)[1].grades == read_stored("summary.json")["grades"]
+    assert analyse_run(loaded).summary.grades == read_stored("summary.json")["grades"]
     assert api.compare(run).engines["heron"].measures["nDCG@2"].mean == pytest.approx(0.6841763)
     assert "heron" in finished_run.rewrite_report(run).read_text(encoding="utf-8")
     finished_run.rescore(run, save=True)

@@ -1,7 +1,7 @@
 """The summary of a judged run. The analysis is pure: the same run gives the same summary."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from judge.analysis.dimension_summary import average_values
 from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades, score_run
@@ -36,8 +36,16 @@ from judge.records import Judgment, Query
 _MOST_DECIDING = 10
 
 
-def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None) -> tuple[Scores, Summary]:
-    """Return the scores of a run and its summary; `among` names the pairs of engines to compare, None all."""
+@dataclass(frozen=True, slots=True)
+class RunAnalysis:
+    """The scores of a run, and its summary."""
+
+    scores: Scores
+    summary: Summary
+
+
+def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None) -> RunAnalysis:
+    """Return the analysis of a run; `among` names the pairs of engines to compare, None all."""
     data, pool, spec = run.dataset, run.pool, run.spec
     measures = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
     results, columns = run.tabulate(with_tokens=True)
@@ -57,7 +65,7 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
     def rescore(judgments: Sequence[Judgment]) -> Scores:
         return score_run(replace(run, judgments=judgments), spec.measures)
 
-    return scores, Summary(
+    summary = Summary(
         schema=SCHEMA_VERSION,
         assessor=spec.assessor,
         scale=spec.scale.name,
@@ -99,6 +107,7 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
         controls=_add_ideal_means(spec, results, columns, scores.largest),
         near_duplicates=len(set(columns.rows["pair"][columns.rows["is_near_duplicate"]].tolist())),
     )
+    return RunAnalysis(scores, summary)
 
 
 def _add_ideal_means(

@@ -35,7 +35,7 @@ def test_a_run_without_queries_has_every_key() -> None:
     run = JudgedRun(
         data, build_pool(data, 10), (), RunSpec("someone/graded", GRADED, 1, parse_measures("P@5"))
     )
-    summary = write_and_read(analyse_run(run)[1])
+    summary = write_and_read(analyse_run(run).summary)
     assert summary["schema"] == 2
     nothing: dict[str, Any] = {
         "comparisons": [], "own_list_reversal": None, "segments": {}, "stability": None, "panel": None,
@@ -76,7 +76,7 @@ def test_a_note_says_that_a_cutoff_is_deeper_than_every_list() -> None:
         {"a": {"q1": ("x", "y"), "q2": ("x",)}, "b": {"q1": ("y",)}},
         grades, measures="P@2 P@3 sDCG@3 nDCG@3 SetP", depth=5,
     )  # fmt: skip
-    summary = analyse_run(run)[1]
+    summary = analyse_run(run).summary
     assert summary.notes == {
         **dict.fromkeys(
             ("P@3", "sDCG@3"), "no list goes below rank 2; missing results count as not relevant"

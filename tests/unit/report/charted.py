@@ -29,7 +29,7 @@ def compute_run_scores(run: JudgedRun) -> Scores:
 
 def summarise_run(run: JudgedRun) -> Summary:
     """Return the summary of the run."""
-    return analyse_run(run)[1]
+    return analyse_run(run).summary
 
 
 def make_chart_data(summary: Summary, entries: Iterable[QueryEntry]) -> ChartData:
