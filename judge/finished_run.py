@@ -62,7 +62,7 @@ def export_run(folder: RunFolder, result: RunResult, *, with_report: bool = True
 
     summary = result.summary
     entries, trec = StoredEntries(folder.path), export.TrecFiles(folder, result)
-    queries = ReportQueries(summary) if with_report else None
+    queries = ReportQueries(summary, entries.read) if with_report else None
     for entry in list_query_entries(result, result.scores):  # each is made once for all files
         entries.add(entry)
         trec.add(entry)
@@ -74,7 +74,7 @@ def export_run(folder: RunFolder, result: RunResult, *, with_report: bool = True
         *trec.write(),
     ]
     if queries:
-        paths.append(write_report(folder, summary, queries, entries.read))
+        paths.append(write_report(folder, summary, queries))
     paths.append(folder.write("results.json", entries.format_chunks(folder.path.name, summary)))
     return paths
 
@@ -142,10 +142,7 @@ def _write_report(folder: RunFolder) -> Path:
     with translate_run_errors(folder.path):
         summary = load_current_summary(folder)
         read = partial(read_query_entries, folder.path / "results.json")
-        queries = ReportQueries(summary)
-        for entry in read():
-            queries.add(entry)
-        return write_report(folder, summary, queries, read)
+        return write_report(folder, summary, ReportQueries.from_entries(summary, read))
 
 
 def load_current_summary(folder: RunFolder) -> Summary:

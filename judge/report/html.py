@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path, PurePath
+from typing import Self
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -45,7 +46,7 @@ from judge.report.payload import PageLimits, PageQueries, dump_script_json
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
 from judge.runs.load import RecordedConfig, load_agreement, load_labelled_order, read_config_if_there
-from judge.runs.results_file import QueryEntry, ReadQueries
+from judge.runs.results_file import ALL_INDICES, QueryEntry, ReadQueries
 
 _STYLE = tuple(("judge.report", file_name) for file_name in ("look.css", "report.css", "charts.css"))
 #: Package and name of each script, in the order of the page; `.ci/javascript/report.json` lists them too.
@@ -60,15 +61,25 @@ _OwnFiles = Sequence[tuple[str, str]]
 
 
 class ReportQueries:
-    """What the report needs of the queries of results.json, each of which is added once, in reading order.
+    """What the report needs of the queries of results.json, which `read` yields.
 
-    Where they exceed the `limits`, the page holds a stated sample of them.
+    Each is added once, in reading order. Where they exceed the `limits`, the page holds a stated sample of
+    them, which it reads again.
     """
 
-    def __init__(self, summary: Summary, limits: PageLimits | None = None) -> None:
+    def __init__(self, summary: Summary, read: ReadQueries, limits: PageLimits | None = None) -> None:
+        self.read = read
         self.charts = ChartData(summary)
         self.page = PageQueries(summary, limits or PageLimits())
         self.languages: set[str] = set()
+
+    @classmethod
+    def from_entries(cls, summary: Summary, read: ReadQueries, limits: PageLimits | None = None) -> Self:
+        """Return what the report needs of all queries that `read` yields."""
+        queries = cls(summary, read, limits)
+        for entry in read(ALL_INDICES):
+            queries.add(entry)
+        return queries
 
     def add(self, entry: QueryEntry) -> None:
         """Add the next query."""
@@ -77,14 +88,13 @@ class ReportQueries:
         self.languages.add(entry.lang)
 
 
-def write_report(folder: RunFolder, summary: Summary, queries: ReportQueries, read: ReadQueries) -> Path:
+def write_report(folder: RunFolder, summary: Summary, queries: ReportQueries) -> Path:
     """Write report.html into the folder of a run and return its path.
 
-    `read` yields the `queries`, which were added. The report shows agreement with people when the folder has
-    an agreement.json or labelled_order.json about these grades, and the decision of the night when the run
-    belongs to one.
+    The report shows agreement with people when the folder has an agreement.json or labelled_order.json about
+    these grades, and the decision of the night when the run belongs to one.
     """
-    page = render_report(folder.path.name, summary, queries, read, read_extras(folder, summary))
+    page = render_report(folder.path.name, summary, queries, read_extras(folder, summary))
     return folder.write("report.html", page)
 
 
@@ -106,11 +116,11 @@ def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
 
 
 def render_report(
-    run: str, summary: Summary, queries: ReportQueries, read: ReadQueries, extras: ReportExtras | None = None
+    run: str, summary: Summary, queries: ReportQueries, extras: ReportExtras | None = None
 ) -> Iterator[str]:
-    """Yield the text of report.html in pieces; `read` yields the `queries`, which were added."""
+    """Yield the text of report.html in pieces."""
     extras = extras or ReportExtras()
-    page_data = queries.page.select(read)
+    page_data = queries.page.select(queries.read)
     named_summary = use_display_names(summary)
     if extras.night.banner:  # it says why the night stopped
         named_summary = replace(named_summary, stopped={})

@@ -16,7 +16,6 @@ from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
 from judge.runs.record_json import from_json, summary_from_json
 from judge.runs.results_file import (
-    ALL_INDICES,
     EngineEntry,
     JudgmentEntry,
     QueryEntry,
@@ -72,10 +71,8 @@ def render_queries(
     limits: PageLimits | None = None,
 ) -> str:
     """The report of these queries."""
-    queries = ReportQueries(summary, limits)
-    for entry in read(ALL_INDICES):
-        queries.add(entry)
-    return "".join(render_report(run, summary, queries, read, extras))
+    queries = ReportQueries.from_entries(summary, read, limits)
+    return "".join(render_report(run, summary, queries, extras))
 
 
 def read_data(text: str) -> Row:
