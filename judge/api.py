@@ -31,7 +31,7 @@ from judge.measure.measures import resolve_measures
 from judge.messages import Message, OptionName, SeparatedNames
 from judge.models.providers import split_address
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.labelling_plan import read_design
+from judge.runs.labelling_plan import read_pair_plan
 from judge.runs.load import (
     CONFIG_FILE,
     RecordedOptions,
@@ -322,10 +322,10 @@ def decide_order(
     if not files:
         raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")
     loaded = load_run_without_labels(folder)
-    designs = [read_design(file, loaded) for file in files]
+    pair_plans = [read_pair_plan(file, loaded) for file in files]
     labels = load_labels(path, loaded.dataset, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
-        order = replace(decide_planned_order(loaded, designs, labels), grades=load_summary(folder).grades)
+        order = replace(decide_planned_order(loaded, pair_plans, labels), grades=load_summary(folder).grades)
     write_record(folder, "labelled_order.json", order)
     return order
 

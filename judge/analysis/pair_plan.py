@@ -86,22 +86,26 @@ class PairPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawSize:
-    """How many pairs to draw: `labels`, or None for as many as an interval of `half_width` needs."""
+class DrawOptions:
+    """How to draw pairs: as many as `pairs`, or where that is None as an interval of `half_width` needs.
 
-    labels: int | None
+    `seed` and `rounds` are those of the `PairPlan`.
+    """
+
+    pairs: int | None
     half_width: float | None = None
     seed: int = 0
     rounds: int = 1
 
 
-def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, size: DrawSize) -> PairPlan:
+def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, options: DrawOptions) -> PairPlan:
     """Return the plan of pairs to label, to compare `engines` (none: all of the run) by `measure`.
 
-    Raise InputError for an unknown engine, a measure that is not a sum over ranks, and a size that cannot be.
+    Raise InputError for an unknown engine, a measure that is not a sum over ranks, and a plan that is too
+    small.
     """
     ordered, means, queries = _order_engines(run, engines, measure)
-    weights_by_pair = _weigh_pairs(run, ordered, measure, queries, size.seed, select_labellable(run.pool))
+    weights_by_pair = _weigh_pairs(run, ordered, measure, queries, options.seed, select_labellable(run.pool))
     scale = run.spec.scale
     if not weights_by_pair:
         raise InputError(
@@ -116,13 +120,15 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, size: D
     sizes = pair_sampling.compute_sizes(weights, sd)
     query = number_queries(weights_by_pair, queries)
     sides = [(query, len(queries), column * mean, column * sd) for column in weights.T]
-    count = size.labels
+    count = options.pairs
     if count is None:
-        count = max(pair_sampling.count_needed_labels(size.half_width or 0.0, *side, sizes) for side in sides)
+        count = max(
+            pair_sampling.count_needed_labels(options.half_width or 0.0, *side, sizes) for side in sides
+        )
         count = min(max(count, MIN_LABELS), len(weights))
     _check_count(count, least=min(MIN_LABELS, len(weights)))
     probability = pair_sampling.compute_inclusion_probabilities(sizes, count)
-    drawn = pair_sampling.draw_units(probability, float(np.random.default_rng(size.seed).random()))
+    drawn = pair_sampling.draw_units(probability, float(np.random.default_rng(options.seed).random()))
     return PairPlan(
         schema=1,
         measure=str(measure),
@@ -130,8 +136,8 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, size: D
         means=means,
         queries=queries,
         lists=_hash_lists(run, ordered, measure),
-        seed=size.seed,
-        rounds=size.rounds,
+        seed=options.seed,
+        rounds=options.rounds,
         labels=int(drawn.sum()),
         half_width=max(pair_sampling.expect_half_width(*side, probability) for side in sides),
         units=tuple(

@@ -16,7 +16,7 @@ from judge.errors import InputError
 
 if TYPE_CHECKING:
     from judge.analysis.label_agreement import LabelAgreement
-    from judge.analysis.pair_plan import DrawSize
+    from judge.analysis.pair_plan import DrawOptions
     from judge.analysis.planned_order import PlannedComparison
     from judge.records import ScaleName
 
@@ -110,7 +110,7 @@ def agree(
     Shows what its errors do to the scores of the engines. --plan draws the queries to label, --plan-pairs
     single pairs.
     """
-    from judge.analysis.pair_plan import DrawSize
+    from judge.analysis.pair_plan import DrawOptions
 
     if not run.exists():
         raise InputError(
@@ -126,8 +126,8 @@ def agree(
     if (depth is not None or complete) and not trec_runs:
         raise InputError("--depth and --complete are for the engines of --run; add --run FILE, or omit them")
     if not qrels_files:
-        size = DrawSize(plan_pairs, half_width, seed or 0, rounds or 1)
-        _draw_for_labelling(run, plan, size, names, measure, out)
+        options = DrawOptions(plan_pairs, half_width, seed or 0, rounds or 1)
+        _draw_for_labelling(run, plan, options, names, measure, out)
         return
     if names or any(option is not None for option in (seed, out, plan_pairs, half_width, rounds)):
         raise InputError(
@@ -192,21 +192,21 @@ def _compare_labels(
 def _draw_for_labelling(
     run: Path,
     plan: Sequence[str] | None,
-    size: DrawSize,
+    options: DrawOptions,
     engines: Sequence[str],
     measure: str | None,
     out: Path | None,
 ) -> None:
-    draws_pairs = size.labels is not None or size.half_width is not None
-    if bool(plan) == draws_pairs or (size.labels is not None and size.half_width is not None):
+    draws_pairs = options.pairs is not None or options.half_width is not None
+    if bool(plan) == draws_pairs or (options.pairs is not None and options.half_width is not None):
         raise InputError(
             "give --qrels FILE with people's labels, or one of --plan N, --plan-pairs N and --half-width W to"
             " draw queries or pairs for labelling; these three exclude each other"
         )
     if not plan:
-        _plan_pairs(run, engines, measure, size, out)
+        _plan_pairs(run, engines, measure, options, out)
         return
-    if engines or size.rounds > 1:
+    if engines or options.rounds > 1:
         raise InputError(
             "--engines and --rounds are for --plan-pairs and --half-width; omit them with --plan"
         )
@@ -214,7 +214,7 @@ def _draw_for_labelling(
         raise InputError(
             "--plan is {value!r}; without --qrels it is the number of queries to draw", value=" ".join(plan)
         )
-    _plan_labels(run, int(plan[0]), size.seed, out)
+    _plan_labels(run, int(plan[0]), options.seed, out)
 
 
 def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
@@ -272,13 +272,13 @@ def _print_labelling(run: Path, path: Path, pairs: str, *plan: str) -> None:
 
 
 def _plan_pairs(
-    run: Path, engines: Sequence[str], measure: str | None, size: DrawSize, out: Path | None
+    run: Path, engines: Sequence[str], measure: str | None, options: DrawOptions, out: Path | None
 ) -> None:
     """Draw pairs for people to label, write them to a file, and print what to do with it."""
     from judge.report.display_text import count_pairs, count_queries
     from judge.runs.labelling_plan import make_design_path, plan_pair_labels
 
-    path, plan = plan_pair_labels(run, engines, measure, size, out)
+    path, plan = plan_pair_labels(run, engines, measure, options, out)
     queries = count_queries(t, len({query_id for query_id, _ in plan.drawn}))
     pairs = t("{pairs} of {queries}", pairs=count_pairs(t, plan.labels), queries=queries)
     _print_labelling(run, path, pairs, "--plan", str(path))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import count_queries_without_value
-from judge.analysis.pair_plan import DrawSize, PairPlan, check_plan, plan_pairs
+from judge.analysis.pair_plan import DrawOptions, PairPlan, check_plan, plan_pairs
 from judge.dataset.cells import escape_cell, protect_cell
 from judge.dataset.labels import select_labellable
 from judge.errors import InputError
@@ -156,7 +156,7 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Labellin
 
 
 def plan_pair_labels(
-    path: Path, engines: Sequence[str], measure: str | None, size: DrawSize, out: Path | None
+    path: Path, engines: Sequence[str], measure: str | None, options: DrawOptions, out: Path | None
 ) -> tuple[Path, PairPlan]:
     """Draw the pairs whose labels decide the order of `engines`, and write the file for people's grades.
 
@@ -166,7 +166,7 @@ def plan_pair_labels(
     loaded = load_run_without_labels(RunFolder(path))
     chosen = parse_measure(measure or f"sDCG@{min(10, loaded.pool.depth)}")
     with translate_run_errors(path):
-        plan = plan_pairs(loaded, engines, chosen, size)
+        plan = plan_pairs(loaded, engines, chosen, options)
     file = out or path / "labels.csv"
     design = make_design_path(file)
     if os.path.lexists(design):
@@ -177,8 +177,8 @@ def plan_pair_labels(
     return file, plan
 
 
-def read_design(path: Path, run: JudgedRun) -> PairPlan:
-    """Return the design of the plan in `path`; raise InputError when there is none that is of the `run`."""
+def read_pair_plan(path: Path, run: JudgedRun) -> PairPlan:
+    """Return the plan beside the file `path`; raise InputError when there is none that is of the `run`."""
     design = make_design_path(path)
     value = RunFolder(design.parent).read_if_there(design.name)
     if value is None:
