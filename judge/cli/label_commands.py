@@ -241,9 +241,10 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     if plan.reserve:
         print_message(
             "Label in the order of the file. The reserve replaces queries without a value: by the assessor's"
-            " grades, {plan.measure} has no value on {plan.without} of {plan.queries}, because nothing in the"
-            " pool has a relevant grade, or an engine failed or has no row. With all {total} labelled, {size}"
-            " have a value with a probability of 95% or more. You can stop when {plan.count} have a value.",
+            " grades, {plan.measure} has no value on {plan.without_value} of {plan.queries}, because nothing"
+            " in the pool has a relevant grade, or an engine failed or has no row. With all {total} labelled,"
+            " {size} have a value with a probability of 95% or more. You can stop when {plan.count} have a"
+            " value.",
             total=plan.count + plan.reserve,
             size=size,
             plan=plan,

@@ -42,14 +42,14 @@ class LabellingPlan:
     """A file of pairs to label: the `pairs` of `count` queries, then the `reserve_pairs` of `reserve` more.
 
     The reserve replaces queries that have no value: by the assessor's grades `measure` has none on
-    `without` of the run's `queries`.
+    `without_value` of the run's `queries`.
     """
 
     path: Path
     count: int
     reserve: int
     measure: str
-    without: int
+    without_value: int
     queries: int
     pairs: int
     reserve_pairs: int
