@@ -139,18 +139,19 @@ def measure_points(run: JudgedRun, options: DimensionOptions) -> DimensionResult
                 (0.0,) * len(of_query) if again else levels.get((query_id, snippet_id))
                 for snippet_id, again in zip(ids, mark_repeated(ids), strict=True)
             ]
-            values[engine, query_id] = measure_recall(of_query, row, pools[query_id], run.pool.depth)
+            values[engine, query_id] = measure_list_points(of_query, row, pools[query_id], run.pool.depth)
     remarks, notes = _describe_uncovered(run, points, pools)
     return summarise_dimension(values, run.dataset.engines, remarks, notes)
 
 
-def measure_recall(
+def measure_list_points(
     points: Sequence[Point], ranking: Sequence[Levels | None], pool: Sequence[Levels | None], depth: int
 ) -> QueryValues:
-    """Return the values of a list whose results have these levels, best first; `pool` has all of the query.
+    """Return recall, `vital_RR` and alpha-nDCG of a list by the levels of its results, best first.
 
-    `vital_RR` is 1 / the first rank at which all vital points are supported, 0 where they never are.
-    alpha-nDCG is None where a result of the pool is unknown: its ideal order could be better.
+    `pool` has the levels of all results of the query. `vital_RR` is 1 / the first rank at which all vital
+    points are supported, 0 where they never are. alpha-nDCG is None where a result of the pool is unknown:
+    its ideal order could be better.
     """
     rows = _stack_levels(points, ranking)
     vital = np.array([point.importance == "vital" for point in points])

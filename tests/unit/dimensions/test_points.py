@@ -6,7 +6,7 @@ import numpy as np
 import pyndeval
 import pytest
 
-from judge.dimensions.points import FIND_SUPPORT, LIST_POINTS, Point, measure_recall
+from judge.dimensions.points import FIND_SUPPORT, LIST_POINTS, Point, measure_list_points
 from judge.errors import ReplyParseError
 from judge.measure.formulas import compute_alpha_ndcg
 from tests.support.cases import check_each
@@ -16,7 +16,7 @@ POINTS = (Point("a", "vital"), Point("b", "vital"), Point("c", "okay"))
 
 def test_the_measures_of_a_list() -> None:
     first, second = (1.0, 0.5, 0.0), (0.0, 1.0, 0.5)
-    assert measure_recall(POINTS, [first], [first, second], 5) == {
+    assert measure_list_points(POINTS, [first], [first, second], 5) == {
         "strict_vital@5": 0.5,  # a of a and b
         "vital@5": 0.75,
         "weighted@5": (1 + 0.5 + 0.5 * 0) / 2.5,
@@ -26,24 +26,24 @@ def test_the_measures_of_a_list() -> None:
         # The ideal order is a, then b.
         "alpha_nDCG@5": pytest.approx(1 / (1 + 1 / math.log2(3))),
     }
-    values = measure_recall(POINTS, [(0.0, 0.0, 0.0), first, second], [first, second], 5)
+    values = measure_list_points(POINTS, [(0.0, 0.0, 0.0), first, second], [first, second], 5)
     assert values["strict_vital@5"] == 1.0
     assert values["weighted@5"] == (1 + 1 + 0.5 * 0.5) / 2.5
     assert values["vital_RR"] == 1 / 3
 
 
 def test_an_empty_list_covers_nothing() -> None:
-    values = measure_recall(POINTS, [], [(1.0, 0.0, 0.0)], 5)
+    values = measure_list_points(POINTS, [], [(1.0, 0.0, 0.0)], 5)
     assert (values["all@5"], values["alpha_nDCG@5"], values["vital_RR"]) == (0.0, 0.0, 0.0)
 
 
 def test_what_is_unknown_has_no_value() -> None:
     known = (1.0, 1.0, 1.0)
-    assert set(measure_recall(POINTS, [known, None], [known], 5).values()) == {None}
-    okay = measure_recall([Point("a", "okay")], [(1.0,)], [(1.0,), None], 5)
+    assert set(measure_list_points(POINTS, [known, None], [known], 5).values()) == {None}
+    okay = measure_list_points([Point("a", "okay")], [(1.0,)], [(1.0,), None], 5)
     assert (okay["strict_vital@5"], okay["vital@5"], okay["vital_RR"]) == (None, None, None)
     assert (okay["weighted@5"], okay["alpha_nDCG@5"]) == (1.0, None)
-    assert measure_recall([Point("a", "okay")], [(0.0,)], [(0.5,)], 5)["alpha_nDCG@5"] is None
+    assert measure_list_points([Point("a", "okay")], [(0.0,)], [(0.5,)], 5)["alpha_nDCG@5"] is None
 
 
 @check_each("depth", [5, 10, 20])
