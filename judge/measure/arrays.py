@@ -45,7 +45,7 @@ class RankedLists:
         return np.equal(self.origin, np.arange(self.grade.shape[-1]))
 
     @property
-    def open(self) -> Bools:
+    def first_unjudged(self) -> Bools:
         """True where the grade of an unjudged snippet would count: duplicates do not."""
         return np.logical_and(self.first, self.unjudged)
 
@@ -55,7 +55,7 @@ class RankedLists:
         return np.greater_equal(self.unjudged_index, 0)
 
     def look_up_gains(self, gains: Floats, unjudged: float, cutoff: int) -> Floats:
-        """Return the gains down to `cutoff`: `gains[grade]`, `unjudged` where open, 0 for duplicates."""
+        """Return the gains down to `cutoff`: `gains[grade]`, `unjudged` without a grade, 0 for duplicates."""
         grade, origin = self.grade[..., :cutoff], self.origin[..., :cutoff]
         # The entry of `NO_GRADE` is the last one.
         gain: Floats = np.append(gains, unjudged)[grade]

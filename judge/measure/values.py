@@ -141,7 +141,7 @@ def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floa
         return _bound_pooled_values(measure, lists, gains, value)
     top, cutoff = float(gains[-1]), measure.choose_cutoff(lists.depth)
     if measure.granular:
-        return _bound_mean(lists.look_up_gains(gains, 0.0, cutoff), lists.open[..., :cutoff])
+        return _bound_mean(lists.look_up_gains(gains, 0.0, cutoff), lists.first_unjudged[..., :cutoff])
     # A gain never lowers any other value that the pool does not divide.
     high = apply_formula(measure, lists.look_up_gains(gains, top, cutoff), top)
     return value, divide(high, count_returned(lists), 0.0) if measure.name == "SetP" else high
@@ -192,7 +192,7 @@ class _View:
 
     cutoff: int
     grade: Ints
-    open: Bools
+    first_unjudged: Bools
     elsewhere: Ints
     rival: Bools
     best: Ints
@@ -214,9 +214,9 @@ class _View:
         return cls(
             cutoff=cutoff,
             grade=seen[down_to],
-            open=lists.open[down_to],
+            first_unjudged=lists.first_unjudged[down_to],
             elsewhere=lists.best[documents][down_to],
-            rival=(lists.open & (count[documents] > 1))[down_to],
+            rival=(lists.first_unjudged & (count[documents] > 1))[down_to],
             best=lists.best,
             undecided=count > 0,
         )
@@ -226,8 +226,8 @@ def _find_highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
     """Return the (engines, topics) highest values: "Highest" in the docstring of this module."""
     ratios = []
     for level, worth in levels:
-        given = view.open & (view.elsewhere >= level)
-        free = view.open & ~given
+        given = view.first_unjudged & (view.elsewhere >= level)
+        free = view.first_unjudged & ~given
         order = np.where(free, free.cumsum(-1), 0)
         sure = (view.grade >= level) | given
         documents = np.broadcast_to((view.best >= level).sum(-1), free.shape[:2])
@@ -238,7 +238,7 @@ def _find_highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
 def _find_lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
     """Return the (engines, topics) lowest values: "Lowest" in the docstring of this module."""
     top = levels[-1][0]
-    free = view.open & ~view.rival & (view.elsewhere < top)
+    free = view.first_unjudged & ~view.rival & (view.elsewhere < top)
     order = np.where(free, free[..., ::-1].cumsum(-1)[..., ::-1], 0)
     sides: list[Floats] = []
     for level, worth in levels:
@@ -263,7 +263,7 @@ def _evaluate_counts(
     longest = min(view.cutoff, view.best.shape[-1])
     ideal = np.append(0.0, [dcg(np.ones(length)) for length in range(1, longest + 1)])
     gained, divisors = [], []
-    for count in range(int(view.open.sum(-1).max(initial=0)) + 1):
+    for count in range(int(view.first_unjudged.sum(-1).max(initial=0)) + 1):
         relevant = sure | ((order > 0) & (order <= count))
         gained.append(apply_formula(measure, relevant.astype(np.float64)))
         total = there + np.minimum(count, addable)
