@@ -21,7 +21,7 @@ _TEXT_ALPHA = 0.01
 #: queries and 1% of other ones have it.
 _COVERING = 0.5
 #: Below this coverage there is a remark, which shows the first `_SHOWN` queries that are not covered.
-_MIN_COVERAGE, _SHOWN = 0.8, 3
+_MIN_COVERED_SHARE, _SHOWN = 0.8, 3
 #: The most new queries that are compared, drawn at random, and how many at a time.
 _MAX_COMPARED, _CHUNK = 2_000, 200
 
@@ -116,7 +116,7 @@ def describe_coverage(drift: QueryDrift, *, is_compared: bool = True) -> Iterato
     share = Message(
         "{drift.coverage:.1%} of the night's queries are in the baseline or similar to one in it", drift=drift
     )
-    if drift.coverage >= _MIN_COVERAGE:
+    if drift.coverage >= _MIN_COVERED_SHARE:
         yield share
         return
     examples = SeparatedNames(f"{text!r:.80}" for text in drift.uncovered)
