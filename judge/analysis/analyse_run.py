@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from judge.analysis.dimension_summary import average_values
 from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades, score_run
+from judge.analysis.shared_vendors import find_shared_vendors
 from judge.analysis.summary import SCHEMA_VERSION, Controls, DecidingQueries, DecidingQuery, Summary
 from judge.characters import make_natural_key
 from judge.flags import EMPTY_SNIPPET, LABEL
 from judge.injection.patterns import INJECTION_FLAGS
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
-from judge.measure.engine_agreement import find_shared_vendors
 from judge.measure.engine_summary import EngineResult, summarise_engines
 from judge.measure.formulas import convert_non_finite
 from judge.measure.measures import TIE, Measure

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
+from judge.analysis.shared_vendors import SharedVendor
 from judge.errors import InputError
 from judge.measure.compare import PairComparison
-from judge.measure.engine_agreement import SharedVendor
 from judge.measure.engine_summary import EngineResult
 from judge.measure.formulas import make_mean_key
 from judge.measure.measures import parse_measure

@@ -1,15 +1,13 @@
-"""What the errors of an assessor do to the engines: their order, a bias towards one, and shared vendors.
+"""What the errors of an assessor do to the engines: their order, and a bias towards one.
 
 Engines are ranked by their scores, highest first; their order in the input has no influence. Scores of rank
 correlations (tau, tau-AP) have no NaN: callers leave out engines without a score. The bias towards engines is
-measured against human labels. A model can prefer results of its own vendor (self-preference bias); names
-alone do not prove it, so a shared vendor is reported and never changes a grade.
+measured against human labels.
 """
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, product
+from itertools import combinations
 
 import numpy as np
 
@@ -259,70 +257,3 @@ def _sum_by_engine(engines: int, engine: Ints, results: PairedGrades) -> Floats:
     excess = (results.assessor - results.human).astype(np.float64)
     np.add.at(cells, (row, engine), np.stack([excess, np.ones_like(excess)], axis=1))
     return cells
-
-
-#: Names of the models and engines of each vendor. A word of a name matches when it equals one of these,
-#: begins with it (five letters or more) or, in Chinese, contains it.
-VENDORS: Mapping[str, tuple[str, ...]] = {
-    "Alibaba": ("qwen", "qwq", "tongyi", "aliyun", "alibaba", "iqs", "quark", "通义", "千问", "阿里", "夸克"),
-    "Anthropic": ("claude", "anthropic"),
-    "Baidu": ("ernie", "wenxin", "baidu", "文心", "百度"),
-    "ByteDance": ("doubao", "bytedance", "toutiao", "豆包", "头条"),
-    "DeepSeek": ("deepseek",),
-    "Google": ("gemini", "gemma", "palm", "google"),
-    "Meta": ("llama", "meta"),
-    "Microsoft": ("phi", "bing", "microsoft", "copilot"),
-    "Mistral": ("mistral", "mixtral", "ministral"),
-    "Moonshot": ("kimi", "moonshot"),
-    "OpenAI": ("gpt", "chatgpt", "openai"),
-    "Perplexity": ("sonar", "perplexity", "pplx"),
-    "Tencent": ("hunyuan", "tencent", "sogou", "混元", "腾讯", "搜狗"),
-    "xAI": ("grok", "xai"),
-    "Zhipu": ("glm", "chatglm", "zhipu", "智谱"),
-}
-#: Names of protocols, which do not tell the vendor of a model.
-_PROTOCOLS = frozenset({"openai", "dashscope", "langchain", "ollama", "tongyi"})
-
-
-@dataclass(frozen=True, slots=True)
-class SharedVendor:
-    """An assessor and `other`, an engine or another member of the panel, share a `vendor`."""
-
-    assessor: str
-    other: str
-    vendor: str
-
-
-def find_vendor(words: str) -> str | None:
-    """Return the vendor of a model or an engine with this name, None when the name does not tell."""
-    for word in re.findall(r"[^\W\d_]+", words.lower()):
-        for vendor, tokens in VENDORS.items():
-            for token in tokens:
-                begins = token.isascii() and len(token) > 4 and word.startswith(token)
-                if word == token or begins or (not token.isascii() and token in word):
-                    return vendor
-    return None
-
-
-def find_shared_vendors(assessors: Iterable[str], engines: Iterable[str]) -> tuple[SharedVendor, ...]:
-    """Return assessors and engines with one vendor, and members of a panel with one vendor."""
-    members: list[str] = []
-    for assessor in assessors:
-        panel = re.fullmatch(r"panel\((.*)\)", assessor)
-        members += panel[1].split(", ") if panel else [assessor]
-    of_members = [(member, find_vendor(_split_model_name(member))) for member in members]
-    of_engines = [(engine, find_vendor(engine)) for engine in engines]
-    return tuple(
-        SharedVendor(assessor, other, vendor)
-        for (assessor, vendor), (other, of_other) in chain(
-            product(of_members, of_engines), combinations(of_members, 2)
-        )
-        if vendor and vendor == of_other
-    )
-
-
-def _split_model_name(assessor: str) -> str:
-    """Return the words that name the model: `qwen plus` for `openai:qwen-plus/graded`."""
-    assessor = assessor.partition(" at ")[0]  # the name of the server does not tell the vendor
-    parts: Sequence[str] = assessor.rpartition("/")[0].split(":") if "/" in assessor else assessor.split(":")
-    return " ".join(part for part in parts[:-1] if part not in _PROTOCOLS) + f" {parts[-1]}"
