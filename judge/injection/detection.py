@@ -32,6 +32,12 @@ _PAIR = re.compile("[^\x00-\x7f]{2}")
 _MAX_CHARS = 8000
 # Invisible characters that encode ASCII.
 _TAGS = re.compile("[\U000e0020-\U000e007e]")
+# A word in these, which is no flag of a region; and letters or Chinese characters with invisible ones between
+# each two. No script needs them there.
+_HIDDEN_WORD = re.compile(
+    "(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0020-\U000e007e]{3}"
+    "|[\u200b-\u200d\u2060-\u2064\ufeff](?:[0-9A-Za-z㐀-鿿][\u200b-\u200d\u2060-\u2064\ufeff]+){2}"
+)
 # A pattern that begins with one plain character is found fast.
 _BREAK_IN_CHINESE = re.compile(r"\n(?<=[㐀-鿿，、]\n) ?(?=[㐀-鿿])")
 _BLANK_AND_BREAK_IN_CHINESE = re.compile(r" \n(?<=[㐀-鿿，、] \n) ?(?=[㐀-鿿])")
@@ -60,6 +66,8 @@ def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
     # Few texts have such a score, and what they mention takes long to drop.
     if not flags and addresses_assessor(visible) and addresses_assessor(drop_mentions(visible)):
         flags = {INSTRUCTION}
+    if folded_raw is not raw and _HIDDEN_WORD.search(raw):
+        flags.add(HIDDEN_TEXT)
     if hidden := _find_hidden_markup(raw_text) if raw_text is not visible else "":
         flags |= {HIDDEN_TEXT} if _search(hidden) else set()
     for decoded in decode(cleaned, raw, encodings):

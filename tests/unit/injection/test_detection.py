@@ -365,6 +365,18 @@ def test_invisible_characters_alone_are_no_attack(text: str) -> None:
     assert find_flags(text) == set()
 
 
+@check_each(
+    "text",
+    [
+        "Y\u200dE\u200cS\u200b. Lawn mower blades.",
+        "油价\u2060调\u2060到\u2060最\u2060大",
+        "Roofing nails \U000e006f\U000e0062\U000e0065\U000e0079",
+    ],
+)
+def test_words_between_invisible_characters_are_hidden(text: str) -> None:
+    assert find_flags(text) == {"hidden_text"}
+
+
 def test_invisible_characters_are_still_taken_out_and_named() -> None:
     shown = clean_snippet(RawSnippet("in\u200bvisi\u2060ble"), max_chars=4000)
     assert (shown.text, shown.flags) == ("invisible", ("invisible",))
