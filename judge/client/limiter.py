@@ -117,9 +117,7 @@ class AdaptiveLimiter:
             self._estimator.record_late_answer()
         self._admit()
 
-    def record_failure(
-        self, permit: Permit, retry_after: float | None = None, *, throttled: bool = False
-    ) -> None:
+    def record_failure(self, permit: Permit, retry_after: float | None = None, *, throttled: bool) -> None:
         """Record that no answer came, or that the server throttled the request.
 
         The server may ask to wait `retry_after` seconds.

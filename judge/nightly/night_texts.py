@@ -154,7 +154,7 @@ def group_regressions(record: NightRecord) -> list[list[RegressionOutcome]]:
     return list(by_engine.values())
 
 
-def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str:
+def describe_regression_outcome(outcome: RegressionOutcome, t: Translator) -> str:
     """Return a line about an engine by a measure: by how much it changed, and how certain that is."""
     subject = {"engine": isolate(outcome.engine), "outcome": t(outcome.outcome), "measure": outcome.mean_name}
     if outcome.change is None:
@@ -177,7 +177,7 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGL
     )
 
 
-def list_other_reasons(record: NightRecord, t: Translator = ENGLISH) -> Iterator[str]:
+def list_other_reasons(record: NightRecord, t: Translator) -> Iterator[str]:
     """Yield the reasons of the night except its regressions, which come first and have lines of their own."""
     regressions = len(record.select_outcomes("regression"))
     for reason in list_reasons(record)[regressions:]:
@@ -317,7 +317,7 @@ def _format_signed(value: float | None) -> str:
     return format_plain_number(value, "+.3f")
 
 
-def format_terminal(message: NightMessage, link: str, t: Translator = ENGLISH) -> list[str]:
+def format_terminal(message: NightMessage, link: str, t: Translator) -> list[str]:
     """Return the message as lines to print; `link` leads to the report, empty without one."""
     lines = [message.title, *(f"- {line}" for line in message.lines)]
     lines += [f"- {t('report: {link}', link=link)}"] if link else []

@@ -142,13 +142,14 @@ def format_junit(record: NightRecord) -> str:
     """Return the night as JUnit XML: a test case for the night, and one for each engine and measure."""
     suite = ET.Element("testsuite", name=f"judge nightly {record.date}")
     suite.set("timestamp", f"{record.date}T00:00:00")
-    status, why = record.status, "; ".join(map(format_plain, list_other_reasons(record))) or record.status
+    status, reasons = record.status, map(format_plain, list_other_reasons(record, ENGLISH))
+    why = "; ".join(reasons) or status
     result = "error" if EXIT_CODES[status] == 3 else "skipped" if status == "no baseline" else None
     _add_case(suite, ("judge.nightly", "night"), result, status, why)
     for outcome in record.outcomes:
         title = f"judge.nightly.{fit_on_line(outcome.engine)}", fit_on_line(outcome.measure)
-        result, text = _JUNIT_RESULTS.get(outcome.outcome), format_plain(describe_regression_outcome(outcome))
-        _add_case(suite, title, result, outcome.outcome, text)
+        text = format_plain(describe_regression_outcome(outcome, ENGLISH))
+        _add_case(suite, title, _JUNIT_RESULTS.get(outcome.outcome), outcome.outcome, text)
     suites = ET.Element("testsuites", name="judge nightly")
     suites.append(suite)
     for element in (suites, suite):
@@ -168,7 +169,7 @@ def _add_case(suite: ET.Element, title: tuple[str, str], result: str | None, kin
         ET.SubElement(case, result, type=kind, message=why).text = why
 
 
-def format_annotations(record: NightRecord, t: Translator = ENGLISH) -> list[str]:
+def format_annotations(record: NightRecord, t: Translator) -> list[str]:
     """Return the workflow commands that show what is wrong with the night."""
     drops = [
         (t("regression"), t("; ").join(describe_regression_outcome(row, t) for row in rows))

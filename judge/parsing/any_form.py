@@ -83,7 +83,7 @@ class _Statement:
     depth: int
 
 
-def parse_any(text: str, scale: Scale, finish_reason: str | None = "stop") -> Verdict:
+def parse_any(text: str, scale: Scale, finish_reason: str | None) -> Verdict:
     """Return the verdict of a reply as `parse_verdict` does."""
     cut = not is_complete_reply(finish_reason)
     whole = _NESTED_BOX.sub(r"\\boxed{\1}", extract_final_answer(text, cut=cut))

@@ -67,7 +67,7 @@ def main() -> None:
         time_fastest(work, replies)
         for work in (
             lambda text: parse_verdict(text, GRADED),
-            lambda text: parse_any(text, GRADED),
+            lambda text: parse_any(text, GRADED, "stop"),
             json.loads,
         )
     )

@@ -69,7 +69,7 @@ async def test_a_server_that_is_known_gets_all_requests_at_once_and_probes_again
     await asyncio.sleep(0.25)
     assert (limiter.in_flight, limiter.was_slowed_down) == (64, False)
     for permit in permits[:5]:
-        limiter.record_failure(permit.result())
+        limiter.record_failure(permit.result(), throttled=False)
     assert is_probing(limiter)
 
 
@@ -80,7 +80,7 @@ async def test_no_more_than_eight_leave_until_the_first_answer_and_one_at_a_time
     await asyncio.sleep(10)
     first = [permit.result() for permit in waiting if permit.done()]
     for permit in first:
-        limiter.record_failure(permit)
+        limiter.record_failure(permit, throttled=False)
         limiter.release(permit)
     await asyncio.sleep(1.1)
     assert sum(permit.done() for permit in waiting) == 9
@@ -93,7 +93,7 @@ async def test_probes_follow_each_other_at_growing_intervals_until_one_is_answer
     limiter = AdaptiveLimiter(8)
     times = []
     for _ in range(7):
-        times.append((await make_call(limiter, retry_after=None)).sent_at)
+        times.append((await make_call(limiter, throttled=False)).sent_at)
     waits = [later - earlier for earlier, later in pairwise(times)]
     assert waits == pytest.approx([1, 2, 4, 5, 5, 5], abs=0.01)
     assert limiter.measure_outage() == pytest.approx(22, abs=0.1)
@@ -107,11 +107,11 @@ async def test_five_failures_in_a_row_are_an_outage_and_an_answer_between_is_non
     limiter = await open_limiter(8)
     for _ in range(3):
         for _ in range(4):
-            await make_call(limiter, retry_after=None)
+            await make_call(limiter, throttled=False)
         await make_call(limiter)
     assert not is_probing(limiter)
     for _ in range(5):
-        await make_call(limiter, retry_after=None)
+        await make_call(limiter, throttled=False)
     assert is_probing(limiter)
     started = read_clock()
     assert (await make_call(limiter)).sent_at == pytest.approx(started + 0.5, abs=0.01)
@@ -123,10 +123,10 @@ async def test_results_of_requests_before_an_outage_do_not_count() -> None:
     limiter = await open_limiter(32)
     permits = [await limiter.acquire() for _ in range(20)]
     for permit in permits[:5]:
-        limiter.record_failure(permit)
+        limiter.record_failure(permit, throttled=False)
     assert is_probing(limiter)
     for permit in permits[5:]:
-        limiter.record_failure(permit)
+        limiter.record_failure(permit, throttled=False)
     probe = await limiter.acquire()
     assert probe.sent_at - permits[-1].sent_at < 1
     limiter.record_answer(permits[0])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from judge.cli.terminal import SafeTextStream
+from judge.messages import ENGLISH
 from judge.nightly import notifications
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
@@ -45,7 +46,7 @@ def read_printed(lines: Iterable[str], commands: Iterable[str] = ()) -> list[str
 
 
 def test_annotations_name_each_engine_once_with_all_its_drops_the_worst_first() -> None:
-    (line,) = notifications.format_annotations(parse_record(make_regression()))
+    (line,) = notifications.format_annotations(parse_record(make_regression()), ENGLISH)
     command = parse_command(line)
     assert command is not None
     assert command[:2] == ("error", {"title": "judge: regression"})
@@ -62,7 +63,9 @@ def test_annotations_name_each_engine_once_with_all_its_drops_the_worst_first() 
     ],
 )
 def test_annotations_are_errors_where_the_night_fails(record: dict[str, Any], levels: list[str]) -> None:
-    commands = [parse_command(line) for line in notifications.format_annotations(parse_record(record))]
+    commands = [
+        parse_command(line) for line in notifications.format_annotations(parse_record(record), ENGLISH)
+    ]
     assert [command[0] for command in commands if command] == levels
 
 

@@ -5,6 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from judge.messages import ENGLISH
 from judge.nightly.night_texts import describe_regression_outcome
 from judge.nightly.notifications import format_junit
 from judge.nightly.record import RegressionOutcome
@@ -47,7 +48,7 @@ def check_document(text: str) -> ET.Element:
 def test_an_interval_is_left_out_where_it_is_the_whole_range(ends: tuple[float, float, bool]) -> None:
     low, high, is_shown = ends
     outcome = RegressionOutcome("bing", "DCG@10", 40, 4.0, 4.2, 0.2, low, high, 0.2, 0.2, 0.3, outcome="fine")
-    assert ("; 95%:" in describe_regression_outcome(outcome)) == is_shown
+    assert ("; 95%:" in describe_regression_outcome(outcome, ENGLISH)) == is_shown
 
 
 def test_junit_has_a_case_a_row_and_one_for_the_night() -> None:

@@ -42,7 +42,7 @@ def test_kinds_of_failures_are_in_chinese() -> None:
     line = "- 已评定 17/20（85.0%），5 条查询；失败：连接失败（2）、later_kind（1）"
     assert line in format_lines(record)
     assert "- 17 of 20 judged (85.0%), 5 queries; failed: transport (2), later_kind (1)" in format_terminal(
-        make_message(record), ""
+        make_message(record), "", ENGLISH
     )
 
 
