@@ -115,15 +115,10 @@ class BaselineReference:
 
 
 @dataclass(frozen=True, slots=True)
-class RegressionOutcome:
-    """The regression test of one engine by one measure, over the `n` queries that both nights have.
+class EngineChange:
+    """The change of one engine by one measure, with the fields of a `RegressionOutcome` before it is decided.
 
-    `change` is `tonight` - `baseline`, `low` to `high` its 95% interval, and `least` to `most` the range
-    over all grades that unjudged snippets could have. `p` is the probability of such a drop (for an
-    improvement: of such a rise) under no change (paired randomisation, one-sided), `p_holm` is adjusted
-    for all tests of the night. `sd` is the standard deviation of the differences, None where fewer than six
-    differ from 0, and `detectable` the drop that the test finds with a power of 80%. Unknown values are
-    None.
+    `p` is that of a drop.
     """
 
     engine: str
@@ -138,9 +133,6 @@ class RegressionOutcome:
     most: float | None
     p: float | None
     sd: float | None = None
-    p_holm: float | None = None
-    outcome: OutcomeName = field(kw_only=True)
-    detectable: float | None = None
 
     @property
     def mean_name(self) -> str:
@@ -151,6 +143,23 @@ class RegressionOutcome:
     def ci95(self) -> Interval | None:
         """The interval of the change, None where it is unknown or the whole range."""
         return None if self.low is None or self.high is None else hide_whole_range((self.low, self.high))
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionOutcome(EngineChange):
+    """The regression test of one engine by one measure, over the `n` queries that both nights have.
+
+    `change` is `tonight` - `baseline`, `low` to `high` its 95% interval, and `least` to `most` the range
+    over all grades that unjudged snippets could have. `p` is the probability of such a drop (for an
+    improvement: of such a rise) under no change (paired randomisation, one-sided), `p_holm` is adjusted
+    for all tests of the night. `sd` is the standard deviation of the differences, None where fewer than six
+    differ from 0, and `detectable` the drop that the test finds with a power of 80%. Unknown values are
+    None.
+    """
+
+    p_holm: float | None = None
+    outcome: OutcomeName = field(kw_only=True)
+    detectable: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
