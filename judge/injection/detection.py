@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from judge.flags import ENCODED, HIDDEN_TEXT, INSTRUCTION
 from judge.injection.decoding import REVERSED, ROT13, decode
-from judge.injection.grade_demands import GRADE_DEMAND, urges_grade
 from judge.injection.lookalikes import fold_lookalikes
 from judge.injection.mentions import drop_mentions
 from judge.injection.model import addresses_assessor
@@ -90,11 +89,8 @@ def _find_flags(forms: Collection[InjectionForm], visible: str, raw_text: str) -
     raw_texts = dict.fromkeys((raw_text, visible))
     flags: set[str] = set()
     for form in forms:
-        if form.flag not in flags and (
-            urges_grade(visible)
-            if form is GRADE_DEMAND
-            else any(map(form.pattern.compiled.search, raw_texts if form.raw else texts))
-        ):
+        search = form.pattern.compiled.search
+        if form.flag not in flags and any(map(search, raw_texts if form.raw else texts)):
             flags.add(form.flag)
     return flags
 
@@ -147,12 +143,12 @@ def _make_index() -> _Index:
     pairs: set[str] = set()
     marks: set[str] = set()
     encodings: dict[bytes, str] = {}
-    for form in (*INJECTION_FORMS, GRADE_DEMAND):
+    for form in INJECTION_FORMS:
         need = form.pattern.needs[0]
         for word in need.whole:
             words.add(word)
             forms.setdefault(word, []).append((word.decode(), form))
-            if not form.raw and form is not GRADE_DEMAND:
+            if not form.raw:
                 encodings[codecs.encode(word.decode(), "rot13").encode()] = ROT13
                 if len(word) >= _MIN_REVERSED:
                     encodings[word[::-1]] = REVERSED
