@@ -76,8 +76,9 @@ def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
 
 
 def _search(text: str) -> set[str]:
-    """Return the flags of all forms that a text (lower case) has."""
-    return _find_flags(_find_possible(text)[0], text, text)
+    """Return the flags of all forms that a text (lower case) has, or that of the model."""
+    flags = _find_flags(_find_possible(text)[0], text, text)
+    return flags or ({INSTRUCTION} if addresses_assessor(text) else set())
 
 
 def _find_flags(forms: Collection[InjectionForm], visible: str, raw_text: str) -> set[str]:
