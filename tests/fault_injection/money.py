@@ -73,12 +73,12 @@ def measure_estimates(folder: Path, pairs: int) -> Iterator[Figure]:
             [guess] = pipeline.estimate(config).assessors.values()
             watch = _Stopwatch()
             spent = to_json(pipeline.run(config, progress=watch).summary)["cost"]
-            yield from _compare_estimate(asdict(guess), {**spent, "seconds": watch.seconds}, basis)
+            estimated = {**asdict(guess), "calls": guess.calls + guess.retry_calls}
+            yield from _compare_estimate(estimated, {**spent, "seconds": watch.seconds}, basis)
 
 
 def _compare_estimate(guess: Mapping[str, Any], spent: Mapping[str, Any], basis: str) -> Iterator[Figure]:
     """Yield a figure for each quantity; time and completion tokens are unknown before the first calls."""
-    guess = {**guess, "calls": guess["calls"] + guess["again"]}
     for name in ("calls", "prompt_tokens", "completion_tokens", "usd", "seconds"):
         error = guess[name] / spent[name] - 1
         promised = basis == "earlier calls" or name in ("calls", "prompt_tokens")
