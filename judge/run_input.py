@@ -15,7 +15,7 @@ from judge.dataset.query_reader import QueryReader, open_dataset, open_trec_data
 from judge.dataset.rows import COLUMN_FIELDS, FIELDS, RowFormat
 from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_dataset
 from judge.errors import InputError, suggest_name
-from judge.files.cache import FileCache, hash_file, make_cache_path, make_key
+from judge.files.cache import FileCache, hash_data, hash_file, make_cache_path, make_key
 from judge.measure.measures import Measure, resolve_measures
 from judge.messages import Message, NameList, OptionName, SeparatedNames
 from judge.records import EXPECTED
@@ -78,7 +78,8 @@ def _make_dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
     rows = config.columns, config.complete, config.model == EXPECTED
     try:
         files = [(str(path), hash_file(path, follow=True)) for path in paths]
-        return make_key("dataset", config.depth, *texts, *rows, files)
+        # Flags of snippets follow from the weights of a model, which are data.
+        return make_key("dataset", hash_data(), config.depth, *texts, *rows, files)
     except OSError:
         return None
 

@@ -108,8 +108,8 @@ def _add_checksum(lines: Iterable[str | bytes]) -> Iterator[bytes]:
 def make_key(*parts: object, is_computed: bool = True) -> str:
     """Return the key for JSON values `parts`, and for the running code where the cached value is computed.
 
-    What a server answered stays when the code changes: it can be paid for. For a value that contains
-    translations or templates, `hash_data` is one of the `parts`.
+    What a server answered stays when the code changes: it can be paid for. For a value that
+    contains translations or templates, or follows from data, `hash_data` is one of the `parts`.
     """
     code = [_hash_code()] if is_computed else []
     return hashlib.sha256(json.dumps([*code, *parts]).encode()).hexdigest()[:32]
