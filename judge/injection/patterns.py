@@ -42,8 +42,7 @@ NAMES: Mapping[str, str] = {
         r"|to (?:this|every|all)\b(?! (?:\w+ )?(?:prompt|question)s)))"
     ),
     "BEST_END": "BEST(?:)END",
-    # Words about the work of the assessor, in the same sentence.
-    # The same behind a line that begins a turn.
+    # Words about grading, behind a line that begins a turn.
     "ABOUT_TURN": (
         r"(?=~~200(?:\n~~200){0,3}?(?:grad(?:e|ing)|rate\b|relevan|verdict|scor(?:e|ing)|full marks|perfect|instruction|yes\b"
         r"|\{\"|评[级为估]|判[为定断]|等级[：:]?[0-3]|满分|摘要~~6相关|(?:忽略|新|更新)~~8(?:指令|规则)|(?:指令|规则)~~6(?:作废|更新|改)))"

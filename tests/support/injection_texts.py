@@ -8,8 +8,11 @@ from tests.support import hostile_text
 from tests.support.hostile_text import is_held_out
 
 _FILE = Path(__file__).parents[1] / "cases" / "injection_texts.jsonl"
-#: The set that no model is learned from, and those with harmless texts that tests name one by one.
-TEST_SET, TESTED_SETS = "test", ("sentences", "dotted", "patterns")
+#: The set that no model is learned from.
+TEST_SET = "test"
+#: The set of the cases of `hostile_text`, and all sets with harmless texts that tests name one by one.
+_CASES_SET = "patterns"
+TESTED_SETS = ("sentences", "dotted", _CASES_SET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ def read_injection_texts() -> list[InjectionText]:
     texts = [InjectionText(**json.loads(line)) for line in _FILE.read_text(encoding="utf-8").splitlines()]
     for case in hostile_text.read_cases():
         if case["type"] == "control":
-            texts.append(InjectionText(TESTED_SETS[-1], "", case["snippet"]))
+            texts.append(InjectionText(_CASES_SET, "", case["snippet"]))
         elif case["type"] not in ("stuffing", "query_only") and not is_held_out(case):
-            texts.append(InjectionText(TESTED_SETS[-1], case["type"], case["snippet"]))
+            texts.append(InjectionText(_CASES_SET, case["type"], case["snippet"]))
     return texts
