@@ -87,8 +87,8 @@ def _split_columns(value: object) -> object:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
         return value
-    # A column's name may hold a comma: one that separates is followed by FIELD=.
-    return tuple(part for text in texts for part in re.split(r",(?=\w+=)", text))
+    # A column's name may hold a comma: one that separates is followed by FIELD=, also after blanks.
+    return tuple(part for text in texts for part in re.split(r",\s*(?=\w+=)", text))
 
 
 def _split_table(value: object) -> tuple[str, ...]:

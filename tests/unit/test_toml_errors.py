@@ -440,6 +440,7 @@ def test_what_the_command_line_says_is_not_the_file_s_doing(folder: Path) -> Non
     ("columns", "parts"),
     [
         ("snippet=a,query=b", ("snippet=a", "query=b")),
+        ("snippet=a, c, query=b", ("snippet=a, c", "query=b")),
         (["snippet=a,b", "query=c"], ("snippet=a,b", "query=c")),
         ({"snippet": "a,query=b"}, ("snippet=a,query=b",)),
     ],
