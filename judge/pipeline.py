@@ -5,7 +5,7 @@ dataset ─► rankings ─► pool of pairs ─► judgments ─► scores, com
 """
 
 import asyncio
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,12 +53,14 @@ def run(
     cancel_token: CancelToken | None = None,
     spend_limit: SpendLimit | None = None,
     kind: RunKind = "run",
+    warn: Callable[[str], None] | None = None,
 ) -> RunResult:
     """Judge a dataset, score its engines and write the run's folder.
 
     `dataset`, rows or one that is read already, takes the place of the files that `config` names.
     `cancel_token` lets another thread cancel the judging. Several runs of one execution can share a
     `spend_limit`. Only a run of the `kind` "run" writes report.html; `rewrite_report` writes that of a night.
+    `warn` gets the warnings about the input before the first call; the result has these, too.
     Raises InputError before anything is paid, StoreError when verdicts cannot be saved, Interrupted after
     Ctrl-C. A `RunResult` has `incomplete` set when the account, the budget or the server ended the judging,
     or too few pairs could be judged: a LimitReached when `max_calls` or `budget` ended it.
@@ -76,6 +78,9 @@ def run(
         with config.source.add_error_context("out"):
             run_identity.write_config(folder, config, prepared.identity)
         selection = select_pairs(config, prepared.pooled, prepared.labels)
+        if warn:
+            for warning in prepared.list_warnings():
+                warn(warning)
         options = _build_dimension_options(config, store_file)
         selftests = look_up_selftests(store_file, identify_assessors(prepared.assessors, config))
         with VerdictStore(store_file) as store:
@@ -124,6 +129,14 @@ class _PreparedRun:
     folder: RunFolder
     identity: RunIdentity
     store_file: Path
+
+    def list_warnings(self) -> Iterable[str]:
+        """Return the warnings about the input, which a user can act on before anything is paid."""
+        of_examples = (
+            remark for assessor in self.assessors if assessor.prompts.examples for remark in assessor.remarks
+        )
+        of_labels = self.labels.warnings if self.labels else ()
+        return dict.fromkeys((*self.pooled.dataset.warnings, *of_labels, *of_examples))
 
 
 def _prepare(
@@ -233,10 +246,7 @@ def estimate(config: Config, dataset: PooledDataset | None = None) -> RunEstimat
             judgments = [log_known_judgments(plan, store) for plan in plans]
             judged_run = make_judged_run(config, selection, assessors, judgments, prepared.measures)
         questions = _estimate_questions(config, pooled, store, judged_run)
-    example_remarks = dict.fromkeys(
-        remark for assessor in assessors if assessor.prompts.examples for remark in assessor.remarks
-    )
-    remarks = (*pooled.dataset.warnings, *example_remarks, *_list_remarks(config, selection))
+    remarks = (*prepared.list_warnings(), *_list_remarks(config, selection))
     return RunEstimate(to_judge.results, len(to_judge.pairs), config.repeats, remarks, estimates, questions)
 
 
@@ -259,9 +269,7 @@ def _estimate_questions(
 
 
 def _list_remarks(config: Config, selection: PairSelection) -> Iterator[str]:
-    """Yield the warnings of labels, the pairs that options leave out or add, and costs not estimated."""
-    if selection.labels:
-        yield from selection.labels.warnings
+    """Yield how many pairs options leave out or add, and costs that are not estimated."""
     if config.near_duplicates:
         yield Message(
             "Near-duplicates, which take the judgment of another snippet of their query: {count:,} of"

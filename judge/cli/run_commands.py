@@ -176,13 +176,19 @@ def _judge(typed: dict[str, Any], toml: Path | None) -> None:
     from judge.client.cancel import raise_on_signals
 
     config = _to_config(typed, toml)
+    warnings: list[str] = []
+
+    def warn(warning: str) -> None:
+        warnings.append(t(warning))
+        print_parts(warnings[-1:])
+
     with raise_on_signals():
-        result = pipeline.run(config, progress=make_progress_listener())
+        result = pipeline.run(config, progress=make_progress_listener(), warn=warn)
         if result.incomplete:
             print_error(result.incomplete)
         # Tables of a run that stopped before its first grade are empty.
         if result.incomplete is None or run_tables.has_grades(result):
-            print_parts(run_tables.list_run_parts(result))
+            print_parts(part for part in run_tables.list_run_parts(result) if part not in warnings)
     if result.incomplete:
         sys.exit(_INCOMPLETE)
 

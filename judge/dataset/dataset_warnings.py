@@ -15,6 +15,8 @@ from judge.records import Ranking
 
 #: A column that has several values in a larger share of the queries is one of results.
 _MAX_CONFLICTS = 0.1
+#: From this share of an engine's results without text on, its texts may be in another column.
+_MANY_WITHOUT_TEXT = 0.5
 
 
 class DatasetWarnings:
@@ -174,7 +176,7 @@ def describe_missing_rows(missing: Mapping[str, int], queries: int, *, is_comple
 
 
 class PoolWarnings:
-    """The warnings about the results down to `depth`: missing texts, and pairs that differ in the date alone.
+    """The warnings about the results down to `depth`: texts that are missing, and pairs with other dates.
 
     Pairs differ in the date only if prompts show `dates`.
     """
@@ -186,6 +188,9 @@ class PoolWarnings:
         self._missing = 0
         self._documents: set[str] = set()
         self._dated_pairs = 0
+        #: The number of results of each engine that are not missing, and of those without text.
+        self._results: Counter[str] = Counter()
+        self._without_text: Counter[str] = Counter()
 
     def add(self, rankings: Iterable[Ranking]) -> None:
         """Count the results of the next query."""
@@ -196,7 +201,10 @@ class PoolWarnings:
                     self._first = self._first or (ranking, rank)
                     self._missing += 1
                     self._documents.add(snippet.docno)
-                elif self._dates:
+                    continue
+                self._results[ranking.engine] += 1
+                self._without_text[ranking.engine] += not snippet.text
+                if self._dates:
                     ids.setdefault((snippet.title, snippet.text), set()).add(snippet.id)
         self._dated_pairs += sum(len(same_text) - 1 for same_text in ids.values())
 
@@ -204,6 +212,16 @@ class PoolWarnings:
         """Yield a line for each unusual thing; `source` names the file of the texts."""
         if self._first:
             yield self._describe_missing(*self._first, source)
+        shares = {engine: self._without_text[engine] / count for engine, count in self._results.items()}
+        if many := {engine: share for engine, share in shares.items() if share >= _MANY_WITHOUT_TEXT}:
+            yield Message(
+                "results without text, except a title, of these engines (in brackets: their share):"
+                " {engines}. If the texts are in another column, set the option columns to snippet=COLUMN; if"
+                " the engine renamed its field, collect the results again",
+                engines=SeparatedNames(
+                    f"{engine!r} ({many[engine]:.0%})" for engine in sorted(many, key=make_natural_key)
+                ),
+            )
         if self._dated_pairs == 1:
             yield Message(
                 "1 pair differs from another one only in the date, which prompts show (option dates or"

@@ -19,9 +19,6 @@ from judge.report.display_text import (
     translate_remark,
 )
 
-#: From this share of results without a text on, the field of the engine may have another name.
-_MISSING_TEXT = 0.5
-
 
 def warn_incomplete(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> str:
     """Return how many pairs have no grade, why, and what to do; "" where the share `least` has one.
@@ -129,16 +126,6 @@ def explain_imputation(t: Translator, summary: Summary) -> str:
 
 
 def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
-    missing = {
-        name: f"{engine.no_snippet_share:.0%}"
-        for name, engine in summary.engines.items()
-        if (engine.no_snippet_share or 0.0) >= _MISSING_TEXT
-    }
-    if missing:
-        yield t(
-            "Results without text, except a title (has the engine's field been renamed?): {shares}.",
-            shares=_join_by_engine(t, summary, missing),
-        )
     if summary.flagged:
         flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
         yield t(

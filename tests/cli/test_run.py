@@ -400,6 +400,40 @@ def test_dates_are_shown_by_option_and_their_cost_is_reported(
     assert text in run_judge("score", out).stdout
 
 
+def test_warnings_about_the_dataset_come_before_the_first_call_and_once(tmp_path: Path) -> None:
+    rows = [
+        {
+            "query": query,
+            "engine": engine,
+            "title": f"title {rank} grade=1",
+            "snippet": "",
+            "body": f"text {rank}",
+        }
+        for query, engines in (("one", "ab"), ("two", "a"))
+        for engine in engines
+        for rank in range(2)
+    ]
+    data, out = tmp_path / "d.jsonl", tmp_path / "runs" / "x"
+    write_rows(data, rows)
+    texts = [
+        "have no row of these engines (in brackets: how many): 'b' (1)",
+        "columns that are not used, because they differ between the results of a query: 'body'",
+        "of these engines (in brackets: their share): 'a' (100%), 'b' (100%)",
+    ]
+    replies = iter([Reply(status=401, body='{"error": {"code": "invalid_api_key", "message": "no"}}')])
+    with LoopbackServer(lambda request: next(replies, None) or reply_with_grade(request)) as server:
+        words = (*make_words(data, server), "--concurrency", 1, "--out", out)
+        refused = run_judge(*words)
+        assert (refused.returncode, len(server.requests)) == (3, 1), refused.stderr
+        result = run_judge(*words)
+    assert result.returncode == 0, result.stderr
+    for text in texts:
+        outputs = refused.stdout, result.stdout, run_judge("estimate", *words[1:]).stdout
+        assert [output.count(text) for output in outputs] == [1, 1, 1], text
+        assert text in run_judge("score", out).stdout
+    assert result.stdout.index(texts[0]) < result.stdout.index("2 queries, 2 engines")
+
+
 def test_a_text_that_is_empty_after_the_limit_is_unjudged(tmp_path: Path) -> None:
     rows = [{"query": "q", "snippet": "\u200b" * 100_000 + "tea"}, {"query": "q", "snippet": ""}]
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "x"

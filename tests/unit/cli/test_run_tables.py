@@ -86,18 +86,12 @@ def test_all_tables_have_the_engines_in_the_order_of_their_scores(tmp_path: Path
 
 
 def test_the_terminal_has_all_warnings_of_the_report_that_its_tables_do_not_show(demo: RunResult) -> None:
-    engines = {
-        name: replace(engine, no_snippet_share=0.75) if name in ("magpie", "lantern") else engine
-        for name, engine in demo.summary.engines.items()
-    }
-    summary = replace(demo.summary, engines=engines, undefined={"AP@10": 2}, empty_snippets=1)
+    summary = replace(demo.summary, undefined={"AP@10": 2}, empty_snippets=1)
     file = io.StringIO()
     print_parts(list_run_parts(replace(demo, summary=summary)), Screen(file=file, width=1000))
     printed = file.getvalue().splitlines()
     warnings = list(filter(None, list_warnings(ENGLISH, summary)))
     assert warnings == [
-        "Results without text, except a title (has the engine's field been renamed?): lantern 75%, magpie"
-        " 75%.",
         "Snippets that seem to address the assessor or only repeat the query (grades unchanged): magpie 1.",
         "With 1 flagged pair counted as 0 or left out, the order of the engines by nDCG@10 stays the same.",
         "1 result shows no text at all: grade 0 without a call (flag empty_snippet)",

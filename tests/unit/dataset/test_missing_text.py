@@ -110,7 +110,27 @@ def test_results_without_a_text_are_no_repetitions_of_each_other() -> None:
     assert len(set(named.rankings[0].documents)) == 4
     assert len(pooled.pairs) == 5
     assert [pair.snippet.text for pair in select_labellable(pooled)] == ["text"]
-    (output,) = describe_results(data, 10, "d.jsonl")
+    output, of_engines = describe_results(data, 10, "d.jsonl")
+    assert "their share): 'a' (50%). If the texts are in another column" in of_engines
     assert output.startswith(
         "3 results have no text or title in d.jsonl, first rank 1 of engine 'a' for query '1'"
     )
+
+
+def test_an_engine_whose_results_mostly_have_a_title_alone_is_named_with_their_share() -> None:
+    titles = [("b", "T1", ""), ("b", "T2", ""), ("b", "T3", "text"), ("a10", "T4", ""), ("a9", "T5", "")]
+    others = [("c", "T6", ""), ("c", "T7", "one"), ("c", "T8", "two"), ("c", "T9", None), ("d", "", None)]
+    rows = [
+        {"query": "q", "engine": engine, "title": title, "snippet": text}
+        for engine, title, text in (*titles, *others)
+    ]
+    # Of b 2 of 3; of c 2 of 4, since a title is there; d has no result whose text is known.
+    text = describe_results(load(rows), 10)[-1]
+    assert text.startswith(
+        "results without text, except a title, of these engines (in brackets: their share): 'a9' (100%),"
+        " 'a10' (100%), 'b' (67%), 'c' (50%). If the texts are in another column, set the option columns"
+    )
+    assert CHINESE(str(text)).startswith(
+        "以下引擎的部分结果除标题外没有文本（括号内为所占比例）：'a9' (100%)、"
+    )
+    assert describe_results(load(rows[-4:-2]), 10) == []
