@@ -62,7 +62,7 @@ def find_line_breaks(text: str, width: int) -> list[int]:
     """
     breaks: list[int] = []
     column = 0
-    for start, word in _list_unbroken(text, width):
+    for start, word in _iter_unbroken(text, width):
         columns = count_columns(word.rstrip())
         if column and column + columns > width:
             breaks.append(start)
@@ -78,7 +78,7 @@ def find_line_breaks(text: str, width: int) -> list[int]:
     return breaks
 
 
-def _list_unbroken(text: str, width: int) -> Iterator[tuple[int, str]]:
+def _iter_unbroken(text: str, width: int) -> Iterator[tuple[int, str]]:
     """Yield the words of a text with their places; a word of more than `width` columns in parts."""
     for match in _UNBROKEN.finditer(text):
         start = match.start()

@@ -16,7 +16,7 @@ from judge.measure.score import Scores
 from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run, load_summary
-from judge.runs.query_entries import list_query_entries
+from judge.runs.query_entries import iter_query_entries
 from judge.runs.record_json import is_outdated, summary_from_json, to_json
 from judge.runs.results_file import StoredEntries, read_query_entries
 from judge.runs.run_result import RunResult
@@ -63,7 +63,7 @@ def export_run(folder: RunFolder, result: RunResult, *, with_report: bool = True
     summary = result.summary
     entries, trec = StoredEntries(folder.path), export.TrecFiles(folder, result)
     queries = ReportQueries(summary, entries.read) if with_report else None
-    for entry in list_query_entries(result, result.scores):  # each is made once for all files
+    for entry in iter_query_entries(result, result.scores):  # each is made once for all files
         entries.add(entry)
         trec.add(entry)
         if queries:

@@ -27,7 +27,7 @@ from judge.dataset.label_files import read_feedback
 from judge.dataset.labels import LabelSet
 from judge.dataset.stored_dataset import PooledDataset
 from judge.dimensions.dimension import DimensionOptions
-from judge.dimensions.dimension_table import DIMENSIONS, list_question_counts, measure_dimensions
+from judge.dimensions.dimension_table import DIMENSIONS, iter_question_counts, measure_dimensions
 from judge.errors import InputError
 from judge.files.cache import FileCache, make_cache_path
 from judge.files.judgment_log import store_judgments
@@ -246,7 +246,7 @@ def estimate(config: Config, dataset: PooledDataset | None = None) -> RunEstimat
             judgments = [log_known_judgments(plan, store) for plan in plans]
             judged_run = make_judged_run(config, selection, assessors, judgments, prepared.measures)
         questions = _estimate_questions(config, pooled, store, judged_run)
-    remarks = (*prepared.list_warnings(), *_list_remarks(config, selection))
+    remarks = (*prepared.list_warnings(), *_iter_remarks(config, selection))
     return RunEstimate(to_judge.results, len(to_judge.pairs), config.repeats, remarks, estimates, questions)
 
 
@@ -262,13 +262,13 @@ def _estimate_questions(
             # The result is not needed: the estimator counts the questions that measuring would ask.
             DIMENSIONS[name].measure(judged_run, options)
     questions: dict[str, QuestionEstimate] = {}
-    for name, count in list_question_counts(names, pooled.dataset, pooled.pool, options):
+    for name, count in iter_question_counts(names, pooled.dataset, pooled.pool, options):
         more = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)
         questions[name] = questions[name] + more if name in questions else more
     return questions
 
 
-def _list_remarks(config: Config, selection: PairSelection) -> Iterator[str]:
+def _iter_remarks(config: Config, selection: PairSelection) -> Iterator[str]:
     """Yield how many pairs options leave out or add, and costs that are not estimated."""
     if config.near_duplicates:
         yield Message(

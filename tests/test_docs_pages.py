@@ -210,11 +210,11 @@ def test_every_command_is_documented(language: str) -> None:
     assert {*group.commands} == {cell.split()[1] for cell in cells if cell.startswith("judge ")}
 
 
-def list_flags(group: TyperGroup, prefix: str = "") -> Iterator[tuple[str, str]]:
+def iter_flags(group: TyperGroup, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield each command with each of its flags."""
     for name, each in group.commands.items():
         if isinstance(each, TyperGroup):
-            yield from list_flags(each, f"{name} ")
+            yield from iter_flags(each, f"{name} ")
         else:
             for param in each.get_params(each.make_context(name, [], resilient_parsing=True)):
                 yield from ((f"{prefix}{name}", flag) for flag in param.opts if flag.startswith("-"))
@@ -232,7 +232,7 @@ def test_the_common_options_are_those_of_the_commands(language: str) -> None:
     group = get_command(app)
     assert isinstance(group, TyperGroup)
     names = {flag for _, flag in documented}
-    assert documented == {(name, flag) for name, flag in list_flags(group) if flag in names}
+    assert documented == {(name, flag) for name, flag in iter_flags(group) if flag in names}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -98,15 +98,15 @@ class AssignmentPlan:
     def __len__(self) -> int:
         return self.repeats * len(self._pairs)
 
-    def list_keys(self, indices: Indices) -> Iterator[str]:
+    def iter_keys(self, indices: Indices) -> Iterator[str]:
         """Yield the key of each assignment at `indices`."""
         for first in range(0, len(indices), _BLOCK):
             for index in indices[first : first + _BLOCK].tolist():
                 yield self._get_key(index)
 
-    def list_distinct_keys(self, indices: Indices) -> Iterator[str]:
+    def iter_distinct_keys(self, indices: Indices) -> Iterator[str]:
         """Yield the keys of the assignments at the sorted `indices`, each once."""
-        return self.list_keys(self.select_requests(indices)[0])
+        return self.iter_keys(self.select_requests(indices)[0])
 
     def read_blocks(self) -> Iterator[AssignmentBlock]:
         """Yield all assignments, pair by pair, about a thousand at a time."""
@@ -183,4 +183,4 @@ class AssignmentPlan:
 def list_request_keys(pairs: Sequence[Pair], assessor: Assessor, repeats: int) -> list[str]:
     """Return the key of each request that judging `pairs` takes, whether its verdict is stored or not."""
     plan = AssignmentPlan(pairs, assessor, repeats)
-    return list(plan.list_distinct_keys(plan.select_for_model()))
+    return list(plan.iter_distinct_keys(plan.select_for_model()))

@@ -221,7 +221,7 @@ def estimate_run(
     """
     assessor = plan.assessor
     missing = _find_missing(plan, store)
-    keys = list(plan.list_keys(missing))
+    keys = list(plan.iter_keys(missing))
     past = store.read_usage_by_prompt(assessor.settings_digest) if store else []
     in_batch = store.batches.find(keys) if store else {}
     learned = {history.prompt_version: history for history in past if history.counted >= _MIN_HISTORY}

@@ -153,7 +153,7 @@ async def judge_pairs(
     recorder.begin(store, member.title)
     missing = log.find_missing_indices()
     # An earlier start may have stopped at the pairs that come first now.
-    first_calls = store.read_calls(plan.list_keys(missing[:MAX_REFUSALS]))
+    first_calls = store.read_calls(plan.iter_keys(missing[:MAX_REFUSALS]))
     client.availability.record_earlier_runs(
         has_completion=recorder.has_verdict,
         was_refused=any(call.outcome == "bad_request" for call in first_calls),
@@ -165,13 +165,13 @@ async def judge_pairs(
     finally:
         progress.end()
     server.update()
-    missing_keys = list(plan.list_keys(log.find_missing_indices()))
+    missing_keys = list(plan.iter_keys(log.find_missing_indices()))
     in_batch = store.batches.find(missing_keys)
     return JudgingResult(
         judgments=log,
         graded=log.graded,
         failures=StoredRecords(log.read_failures, len(log) - log.graded),
-        cost=sum_cost(store.read_calls(plan.list_distinct_keys(np.arange(len(plan)))), client.price),
+        cost=sum_cost(store.read_calls(plan.iter_distinct_keys(np.arange(len(plan)))), client.price),
         stopped=client.cancel_token.reason,
         warnings=(
             *_describe_corrupt(store, store.corrupt_keys[known_corrupt:]),

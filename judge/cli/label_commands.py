@@ -150,9 +150,9 @@ def _print_comparison(result: LabelAgreement | PlannedComparison, run: Path, mea
 
     with translate_run_errors(run):
         if isinstance(result, PlannedComparison):
-            print_parts(order_tables.list_decision_parts(result))
+            print_parts(order_tables.iter_decision_parts(result))
         else:
-            print_parts(agreement_tables.list_agreement_parts(result, run, measure))
+            print_parts(agreement_tables.iter_agreement_parts(result, run, measure))
 
 
 def _compare_labels(

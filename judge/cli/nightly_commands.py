@@ -152,7 +152,7 @@ def trend(
 ) -> None:
     """Show engines and assessor night by night. It prints values, alarms and changes."""
     from judge.cli.render.tables import print_parts
-    from judge.cli.render.trend_table import list_trend_parts
+    from judge.cli.render.trend_table import iter_trend_parts
     from judge.nightly.trend import make_trend, read_history
     from judge.nightly.trend_page import write_trend_page
     from judge.runs.record_json import to_json
@@ -162,6 +162,6 @@ def trend(
     if json:
         print_json(to_json(result, with_defaults=True))
     else:
-        print_parts(list_trend_parts(result))
+        print_parts(iter_trend_parts(result))
     if html is not None:
         typer.echo(write_trend_page(folder, html), err=json)

@@ -136,12 +136,12 @@ def _format_comment(text: str) -> Iterator[str]:
 
 def _format_option(model: type[Any], name: str, option: Option, *, table: str = "") -> Iterator[str]:
     """Yield the text of an option, and a line with its default or an example."""
-    from judge.config.option_checks import list_fields, list_options, list_spellings
+    from judge.config.option_checks import iter_spellings, list_fields, list_options
     from judge.config.run import MAX_TOKENS
     from judge.config.toml_file import name_keys
     from judge.measure.measures import DEFAULT_MEASURES
 
-    spellings = list_spellings(model, list_options(model))
+    spellings = iter_spellings(model, list_options(model))
     yield from _format_comment(t.replace_edit(partial(name_keys, spellings=spellings))(option.help))
     field = list_fields(model)[name]
     if name in _SET_FIRST:
@@ -188,7 +188,7 @@ def _judge(typed: dict[str, Any], toml: Path | None) -> None:
             print_error(result.incomplete)
         # Tables of a run that stopped before its first grade are empty.
         if result.incomplete is None or run_tables.has_grades(result):
-            print_parts(part for part in run_tables.list_run_parts(result) if part not in warnings)
+            print_parts(part for part in run_tables.iter_run_parts(result) if part not in warnings)
     if result.incomplete:
         sys.exit(_INCOMPLETE)
 
@@ -238,7 +238,7 @@ def selftest(context: typer.Context, config: _ConfigOption = None) -> None:
     print_parts([assessor_tables.describe_plan(*count_selftest_calls(options))])
     with raise_on_signals():
         result = run_selftest(options, make_progress_listener(), t)
-    print_parts(assessor_tables.list_selftest_parts(result))
+    print_parts(assessor_tables.iter_selftest_parts(result))
     if result.incomplete:
         raise result.incomplete
 
@@ -271,7 +271,7 @@ def sidebyside(
     print_parts([assessor_tables.describe_questions("sidebyside", estimate)])
     with raise_on_signals():
         summary = list_comparison.add_comparison(settings, run, a, b, make_progress_listener())
-    print_parts(dimension_tables.list_dimension_parts(Message("sidebyside"), summary, (a, b)))
+    print_parts(dimension_tables.iter_dimension_parts(Message("sidebyside"), summary, (a, b)))
 
 
 @takes_options(model_path="judge.config.collect:CollectConfig")

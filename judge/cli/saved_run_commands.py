@@ -50,7 +50,7 @@ def score(
     with translate_run_errors(run):
         if not run_tables.has_grades(result):
             raise explain_no_grades(run, result.summary.judgments, result.summary.failures)
-        print_parts(run_tables.list_run_parts(result, saved=save))
+        print_parts(run_tables.iter_run_parts(result, saved=save))
 
 
 def compare(
@@ -85,7 +85,7 @@ def compare(
                 summary = replace(summary, comparisons=comparisons)
             print_json(summary)
         elif not has_no_grade:
-            print_parts(comparison_tables.list_comparison_parts(summary, runs[0], names, pairs))
+            print_parts(comparison_tables.iter_comparison_parts(summary, runs[0], names, pairs))
     if has_no_grade:
         shared = Message("the shared queries of {runs}", runs=NameList(map(str, runs)))
         place = runs[0] if len(runs) == 1 else shared
@@ -112,7 +112,7 @@ def align(
     if json:
         print_json(summary)
         return
-    print_parts(dimension_tables.list_alignment_parts(summary, run))
+    print_parts(dimension_tables.iter_alignment_parts(summary, run))
 
 
 def report(run: RunFolderArgument, opens: OpenOption = False) -> None:

@@ -193,15 +193,15 @@ def find_keys_without_results(shape: ResponseShape, body: str) -> tuple[str, ...
     keys = shape.results.split(".")
     for key in keys:
         if not isinstance(value, Mapping) or key not in value:
-            return tuple(sorted(_list_paths(json_body, len(keys)))[:_MAX_LISTED_FIELDS])
+            return tuple(sorted(_iter_paths(json_body, len(keys)))[:_MAX_LISTED_FIELDS])
         value = value[key]
     return None
 
 
-def _list_paths(value: object, depth: int, prefix: str = "") -> Iterator[str]:
+def _iter_paths(value: object, depth: int, prefix: str = "") -> Iterator[str]:
     for key, inner in value.items() if isinstance(value, Mapping) else ():
         if depth > 1 and isinstance(inner, Mapping) and inner:
-            yield from _list_paths(inner, depth - 1, f"{prefix}{key}.")
+            yield from _iter_paths(inner, depth - 1, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}"
 

@@ -104,7 +104,7 @@ def is_near_duplicate(one: _Words, other: _Words, query: frozenset[str]) -> bool
     total = len(text)
     for first, second in ((one, other), (other, one)):
         ends: list[int] = []
-        for start, size in _list_overlaps(first, second):
+        for start, size in _iter_overlaps(first, second):
             ends = ends or [0, *accumulate(map(len, second))]
             length = total - 2 * ends[size]
             # The characters of the overlap are in both texts.
@@ -115,7 +115,7 @@ def is_near_duplicate(one: _Words, other: _Words, query: frozenset[str]) -> bool
     return False
 
 
-def _list_overlaps(first: _Words, second: _Words) -> Iterator[tuple[int, int]]:
+def _iter_overlaps(first: _Words, second: _Words) -> Iterator[tuple[int, int]]:
     """Yield where `second`, or its beginning up to the end of `first`, is in `first`, and its size in words.
 
     It takes linear time (the Z function: Gusfield 1997, chapter 1).

@@ -39,10 +39,10 @@ def build_pool(dataset: Dataset, depth: int) -> Pool:
     their queries in the input, then sorted by snippet id, so that they do not depend on the engines.
     """
     results = sum(len(ranking.snippets[:depth]) for ranking in dataset.rankings)
-    return Pool(depth, results, tuple(list_pairs(dataset, depth)))
+    return Pool(depth, results, tuple(iter_pairs(dataset, depth)))
 
 
-def list_pairs(dataset: Dataset, depth: int) -> Iterator[Pair]:
+def iter_pairs(dataset: Dataset, depth: int) -> Iterator[Pair]:
     """Yield the pairs of the pool of a dataset."""
     for query, rankings in group_rankings(dataset):
         snippets = chain.from_iterable(ranking.snippets[:depth] for ranking in rankings)
@@ -55,10 +55,10 @@ def list_pairs(dataset: Dataset, depth: int) -> Iterator[Pair]:
 def name_documents(rankings: Sequence[Ranking], depth: int) -> tuple[Ranking, ...]:
     """Return the rankings of a query with the documents that their snippets down to `depth` show."""
     snippets = chain.from_iterable(ranking.snippets[:depth] for ranking in rankings)
-    links = {_make_document_key(snippet): tuple(_list_links(snippet)) for snippet in snippets}
+    links = {_make_document_key(snippet): tuple(_iter_links(snippet)) for snippet in snippets}
     names = _name_documents(links)
     return tuple(
-        replace(ranking, documents=tuple(_list_documents(ranking.snippets[:depth], links, names)))
+        replace(ranking, documents=tuple(_iter_documents(ranking.snippets[:depth], links, names)))
         for ranking in rankings
     )
 
@@ -147,7 +147,7 @@ def _name_documents(links: Mapping[_DocumentKey, Sequence[str]]) -> dict[_Docume
     }
 
 
-def _list_documents(
+def _iter_documents(
     snippets: Iterable[Snippet],
     links: Mapping[_DocumentKey, Sequence[str]],
     names: Mapping[_DocumentKey, str],
@@ -162,7 +162,7 @@ def _list_documents(
         yield name
 
 
-def _list_links(snippet: Snippet) -> Iterator[str]:
+def _iter_links(snippet: Snippet) -> Iterator[str]:
     """Yield what identifies the document of a snippet; the prefixes sort URLs before texts.
 
     A docno alone decides where the dataset has one.

@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 
 from judge.dataset.dataset_warnings import PoolWarnings
-from judge.dataset.pool import list_pairs, name_documents
+from judge.dataset.pool import iter_pairs, name_documents
 from judge.dataset.query_reader import QueryReader
 from judge.files.stored_records import (
     StoredLines,
@@ -203,6 +203,6 @@ def _make_pooled(
 
     rankings: StoredRankings[None] = StoredRankings(read_rankings, counts.rankings)
     dataset = Dataset(queries, rankings, tuple(sorted(counts.engines)), footer.warnings, footer.dates)
-    pairs = StoredRecords(partial(list_pairs, dataset, depth), counts.pairs)
+    pairs = StoredRecords(partial(iter_pairs, dataset, depth), counts.pairs)
     pool = Pool(depth, counts.results, pairs, cache_key)
     return PooledDataset(dataset, pool, footer.fingerprint, lines)

@@ -108,7 +108,7 @@ def _add_questions(result: DimensionResult, questions: DimensionQuestions | None
     return replace(result, summary=replace(result.summary, remarks=remarks, cost=questions.cost))
 
 
-def list_question_counts(
+def iter_question_counts(
     names: Iterable[str], dataset: Dataset, pool: Pool, options: DimensionOptions
 ) -> Iterator[tuple[str, QuestionCount]]:
     """Yield the questions to expect of the dimensions `names`, which all ask, with the dimension."""

@@ -86,12 +86,12 @@ def measure_failures(run: JudgedRun, options: DimensionOptions) -> DimensionResu
             query = run.dataset.queries[query_id]
             note = make_note(query, engine, failed[key].reason, heading=classes[key])
             examples.setdefault((engine, classes[key]), []).append(note)
-    remarks = _list_remarks(run.dataset.engines, examples, failed.values())
+    remarks = _iter_remarks(run.dataset.engines, examples, failed.values())
     most_frequent = sorted(examples.values(), key=lambda notes: -len(notes))
     return summarise_dimension(values, run.dataset.engines, remarks, (notes[0] for notes in most_frequent))
 
 
-def _list_remarks(
+def _iter_remarks(
     engines: Iterable[str],
     examples: Mapping[tuple[str, FailureClass], Sequence[DimensionNote]],
     failed: Collection[Judgment],

@@ -54,7 +54,7 @@ class InjectionModel:
         """
         weights = self.weights
         scores = [-1]
-        for sentences in list_windows(text):
+        for sentences in iter_windows(text):
             units = frozenset[str]().union(*(sentence.units for sentence in sentences)) & weights.keys()
             if sum(map(weights.__getitem__, units)) > 0:
                 others = frozenset[str]().union(*(sentence.sequences for sentence in sentences))
@@ -85,7 +85,7 @@ class Sentence:
         return sequences
 
 
-def list_windows(text: str) -> Iterator[Sequence[Sentence]]:
+def iter_windows(text: str) -> Iterator[Sequence[Sentence]]:
     """Yield each few sentences in a row of a text (lower case), where one has a subject."""
     texts = [sentence for sentence in _SENTENCE_END.split(text) if _UNIT.search(sentence)]
     subjects = [has_subject_word(sentence) for sentence in texts]

@@ -311,7 +311,7 @@ class IncompleteLists:
         """
         lowest = np.full((one.size, self.lists.grade.shape[1]), np.nan)
         highest = lowest.copy()
-        for topics, grades in self._list_combinations(measure):
+        for topics, grades in self._iter_combinations(measure):
             combinations = grades.shape[1]
             cells = combinations * self.lists.grade[:, 0].size
             for block in split_blocks(topics, cells):
@@ -323,7 +323,7 @@ class IncompleteLists:
                     highest[np.ix_(pairs, block)] = difference.max(-1)
         return lowest, highest
 
-    def _list_combinations(self, measure: Measure) -> Iterator[tuple[Ints, Ints]]:
+    def _iter_combinations(self, measure: Measure) -> Iterator[tuple[Ints, Ints]]:
         """Yield topics with the (unjudged pairs, combinations) grades that can influence `measure`."""
         lists, levels = self.lists, self.scale.top + 1
         seen = lists.unjudged

@@ -64,11 +64,11 @@ def _compile_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
     ordered = sorted(
         {secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH}, key=len, reverse=True
     )
-    spellings = [spelling for secret in ordered for spelling in _list_spellings(secret)]
+    spellings = [spelling for secret in ordered for spelling in _iter_spellings(secret)]
     return re.compile("|".join(spellings)) if spellings else None
 
 
-def _list_spellings(secret: str) -> Iterator[str]:
+def _iter_spellings(secret: str) -> Iterator[str]:
     """Yield regular expressions for the spellings of `secret`; Base64 for each place where it may begin."""
     raw = secret.encode()
     yield "".join(map(_spell_character, secret))

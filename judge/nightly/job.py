@@ -378,7 +378,7 @@ def set_baseline(run: Path, nights: Path) -> BaselinePointer:
     with lock_nights(nights, f"judge baseline set {run}"):
         with translate_run_errors(run):
             pointer = freeze_baseline(run, nights)
-        for store, _ in list(stores.list_quarantined_stores(nights)):
+        for store, _ in list(stores.iter_quarantined_stores(nights)):
             if store.name != pointer.quarantined_store:
                 store_files.remove_store(store)
         return pointer

@@ -177,7 +177,7 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator) -> st
     )
 
 
-def list_other_reasons(record: NightRecord, t: Translator) -> Iterator[str]:
+def iter_other_reasons(record: NightRecord, t: Translator) -> Iterator[str]:
     """Yield the reasons of the night except its regressions, which come first and have lines of their own."""
     regressions = len(record.select_outcomes("regression"))
     for reason in list_reasons(record)[regressions:]:
@@ -186,7 +186,7 @@ def list_other_reasons(record: NightRecord, t: Translator) -> Iterator[str]:
 
 def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
     yield from (describe_regression_outcome(outcome, t) for outcome in record.select_outcomes("regression"))
-    yield from list_other_reasons(record, t)
+    yield from iter_other_reasons(record, t)
     yield from (describe_regression_outcome(outcome, t) for outcome in record.select_outcomes("improvement"))
     yield from _describe_comparison(t, record)
     if record.coverage is not None:

@@ -45,7 +45,7 @@ from judge.nightly.night_texts import (
     format_plain,
     format_terminal,
     group_regressions,
-    list_other_reasons,
+    iter_other_reasons,
     make_message,
 )
 from judge.nightly.record import EXIT_CODES, NightRecord, OutcomeName
@@ -142,7 +142,7 @@ def format_junit(record: NightRecord) -> str:
     """Return the night as JUnit XML: a test case for the night, and one for each engine and measure."""
     suite = ET.Element("testsuite", name=f"judge nightly {record.date}")
     suite.set("timestamp", f"{record.date}T00:00:00")
-    status, reasons = record.status, map(format_plain, list_other_reasons(record, ENGLISH))
+    status, reasons = record.status, map(format_plain, iter_other_reasons(record, ENGLISH))
     why = "; ".join(reasons) or status
     result = "error" if EXIT_CODES[status] == 3 else "skipped" if status == "no baseline" else None
     _add_case(suite, ("judge.nightly", "night"), result, status, why)
@@ -175,7 +175,7 @@ def format_annotations(record: NightRecord, t: Translator) -> list[str]:
         (t("regression"), t("; ").join(describe_regression_outcome(row, t) for row in rows))
         for rows in group_regressions(record)
     ]
-    others = [(t(record.status), reason) for reason in list_other_reasons(record, t)]
+    others = [(t(record.status), reason) for reason in iter_other_reasons(record, t)]
     level = "error" if record.exit == 3 else "warning"
     return [*_format_commands("error", drops), *_format_commands(level, others)]
 

@@ -113,7 +113,7 @@ def _read_needs(toml: Path) -> _JobNeeds:
     collect = read_section(toml, "collect")
     webhook = (rules.webhook.url_env, rules.webhook.secret_env) if rules.webhook else ()
     variables = dict.fromkeys(
-        (*_list_model_variables(config), *_list_engine_variables(toml, collect), *filter(None, webhook))
+        (*_iter_model_variables(config), *_iter_engine_variables(toml, collect), *filter(None, webhook))
     )
     for name in variables:
         if not VARIABLE.fullmatch(name):
@@ -129,7 +129,7 @@ def _read_needs(toml: Path) -> _JobNeeds:
     return _JobNeeds(tuple(variables), tuple(sorted(_list_extras(config, collect))), str(nights), store)
 
 
-def _list_model_variables(config: Config) -> Iterator[str]:
+def _iter_model_variables(config: Config) -> Iterator[str]:
     """Yield the keys of the models, and the addresses that this environment sets."""
     for spec in filter(None, (config.model, *config.panel)):
         model, address = split_address(spec)
@@ -146,7 +146,7 @@ def _list_model_variables(config: Config) -> Iterator[str]:
             yield f"{inner.upper()}_API_KEY"
 
 
-def _list_engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str]:
+def _iter_engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str]:
     if not collect:
         return
     config = CollectConfig.load(toml, out="data.jsonl")

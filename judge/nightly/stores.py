@@ -130,7 +130,7 @@ class NightStores:
             store_files.replace_store(store, self.shared, backup=backup)
 
 
-def list_quarantined_stores(nights: Path) -> Iterator[tuple[Path, str]]:
+def iter_quarantined_stores(nights: Path) -> Iterator[tuple[Path, str]]:
     """Yield the stores of drifted assessors, the last first, each with the day of its first night."""
     for store in sorted(nights.glob(f"verdicts{_QUARANTINED}*.sqlite"), reverse=True):
         if QUARANTINED_STORE.fullmatch(store.name):
@@ -149,7 +149,7 @@ def choose_store(context: NightContext, identity: RunIdentity, judged_night: Jud
     """Return the store that the pool of the night is judged with, as the docstring of this module says."""
     night, canaries = NightStores.from_context(context), judged_night.canaries
     if judged_night.early_changes or (canaries and context.baseline and not canaries.compares_with_baseline):
-        for store, day in list_quarantined_stores(night.nights):
+        for store, day in iter_quarantined_stores(night.nights):
             # A night that was killed after it had copied its verdicts has more of them in its own store.
             is_copied = day == night.day and night.own.exists()
             if not is_copied and _has_same_assessor(

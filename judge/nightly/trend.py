@@ -335,7 +335,7 @@ def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...
     served: tuple[str, ...] = ()
     has_drifted = False
     for night, assessor in zip(nights, _identify_assessors(nights), strict=True):
-        facts: dict[tuple[Change, str], object] = dict(_list_facts(night))
+        facts: dict[tuple[Change, str], object] = dict(_iter_facts(night))
         if last and not night.baseline:
             del facts["baseline", ""]
         is_drift = night.status == "assessor drift"
@@ -362,7 +362,7 @@ def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...
     return tuple(changes)
 
 
-def _list_facts(night: NightRecord) -> Iterator[tuple[tuple[Change, str], object]]:
+def _iter_facts(night: NightRecord) -> Iterator[tuple[tuple[Change, str], object]]:
     """Yield the facts whose changes are shown; unknown ones are left out."""
     baseline, drift = night.baseline, night.query_drift
     # The name of an assessor holds its model and its scale, which is a fact of its own.

@@ -201,7 +201,7 @@ def _draw_row(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind, y: floa
             svg.make_tag("svg", row.label, x="0%", y=y, width="60%", height=_TITLE),
             svg.draw_text(number_text, "number", 1 - _RIGHT, y + 13, "end"),
             area.draw_levels(signed=is_signed),
-            area.place([*zero_line, *_draw_runs(list(_list_runs(timeline, row, axis, kind)), top)]),
+            area.place([*zero_line, *_draw_runs(list(_iter_runs(timeline, row, axis, kind)), top)]),
         )
     )
 
@@ -210,7 +210,7 @@ def _compute_y(top: float, up: float) -> float:
     return top + _HEIGHT * (1 - up)
 
 
-def _list_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Iterator[list[_Point]]:
+def _iter_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Iterator[list[_Point]]:
     """Yield the points that a line joins: not over nights without a value, gaps, and breaking changes."""
     run: list[_Point] = []
     # A baseline that is a night has the day as its name.
@@ -275,14 +275,14 @@ def _draw_lines(run: Sequence[_Point]) -> Iterator[Markup]:
         upper = [(x, high) for x, _, high in intervals]
         lower = [(x, low) for x, low, _ in reversed(intervals)]
         yield svg.make_tag("path", d=_format_path([*upper, *lower]) + "Z", class_="interval")
-    for levels in _list_levels(run):
+    for levels in _iter_levels(run):
         # The line is level until a night whose shared queries give the baseline another mean.
         steps = [corner for (_, before), (x, up) in pairwise(levels) for corner in ((x, before), (x, up))]
         yield svg.make_tag("path", d=_format_path([levels[0], *steps]), class_="base")
     yield svg.make_tag("path", d=_format_path([(point.x, point.y) for point in run]), class_="trend")
 
 
-def _list_levels(run: Sequence[_Point]) -> Iterator[list[tuple[float, float]]]:
+def _iter_levels(run: Sequence[_Point]) -> Iterator[list[tuple[float, float]]]:
     """Yield the places and the heights of each baseline on two nights or more.
 
     It begins on the night that became the baseline, unless that was compared with a later baseline.

@@ -194,7 +194,7 @@ def _resembles_verdict(node: JsonObject, scale: Scale) -> bool:
             and value.value.isalpha()
             and find_value(value.value, scale) is not None
         )
-        for key, value in _list_members(node)
+        for key, value in _iter_members(node)
     )
 
 
@@ -241,24 +241,24 @@ def _agree_on_grade(statements: Sequence[_Statement], scale: Scale) -> int:
     return grades.pop()
 
 
-def _list_members(node: Node) -> Iterator[tuple[str, Node]]:
+def _iter_members(node: Node) -> Iterator[tuple[str, Node]]:
     """Yield the members of an object, and of all objects within it."""
     if isinstance(node, list):
         for item in node:
-            yield from _list_members(item)
+            yield from _iter_members(item)
     elif isinstance(node, JsonObject):
         for key, value in node.pairs:
             yield key, value
-            yield from _list_members(value)
+            yield from _iter_members(value)
 
 
 def _contradicts_itself(node: JsonObject, grade: int, scale: Scale) -> bool:
     """Return True when another member of an object, at any depth, states another value than `grade`."""
-    has_key = any(fold_key(key) in KEYS[scale.name] for key, _ in _list_members(node))
+    has_key = any(fold_key(key) in KEYS[scale.name] for key, _ in _iter_members(node))
     if not has_key and _has_several_scores(node):
         return True
-    for key, value in _list_members(node):
-        holds_grade = any(fold_key(inner) in KEYS[scale.name] for inner, _ in _list_members(value))
+    for key, value in _iter_members(node):
+        holds_grade = any(fold_key(inner) in KEYS[scale.name] for inner, _ in _iter_members(value))
         text = value.value if isinstance(value, JsonText) else "" if holds_grade else "…"
         items = value if isinstance(value, list) else [value]
         listed = ", ".join(item.value for item in items if isinstance(item, JsonText))
@@ -271,7 +271,7 @@ def _has_several_scores(node: JsonObject) -> bool:
     """Return True when an object rates more than one thing, such as relevance and clarity."""
     scores = [
         key
-        for key, value in _list_members(node)
+        for key, value in _iter_members(node)
         if isinstance(value, JsonText)
         and _SCORE.fullmatch(value.value)
         and not _NO_SCORE.search(fold_key(key))

@@ -132,7 +132,7 @@ def _name_best(t: Translator, summary: Summary, comparisons: Sequence[PairCompar
     first, second = (summary.engines[engine].measures[measure].mean for engine in order[:2])
     if first is None:
         return t("No engine is best by {measure}{which}: none has a value on any query.", **values)
-    reasons = list(_list_obstacles(t, comparisons, order))
+    reasons = list(_iter_obstacles(t, comparisons, order))
     if wins[best]:
         reasons.append(
             t.translate_plural("is ahead of {count} other", "is ahead of {count} others", wins[best])
@@ -156,7 +156,7 @@ _OBSTACLES = {
 }
 
 
-def _list_obstacles(
+def _iter_obstacles(
     t: Translator, comparisons: Sequence[PairComparison], order: Sequence[str]
 ) -> Iterator[str]:
     """Yield clauses on the engines, in `order`, that keep the first one from being best."""
@@ -251,7 +251,7 @@ def describe_difference(t: Translator, comparison: PairComparison) -> str:
     )
 
 
-def list_differences(t: Translator, comparisons: Sequence[PairComparison], most: int) -> Iterator[str]:
+def iter_differences(t: Translator, comparisons: Sequence[PairComparison], most: int) -> Iterator[str]:
     """Yield at most `most` comparisons by one measure, below a line that says what their figures are."""
     lines = [f"  {describe_difference(t, comparison)}" for comparison in comparisons[:most]]
     if not lines:
@@ -311,7 +311,7 @@ def list_pair_figures(comparison: PairComparison) -> tuple[str, ...]:
     )
 
 
-def list_segments(summary: Summary) -> Iterator[tuple[str, str, SegmentResult]]:
+def iter_segments(summary: Summary) -> Iterator[tuple[str, str, SegmentResult]]:
     """Yield (column, value, segment)."""
     for column, values in summary.segments.items():
         for value, segment in values.items():
@@ -321,7 +321,7 @@ def list_segments(summary: Summary) -> Iterator[tuple[str, str, SegmentResult]]:
 def describe_segment_differences(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield what stands under the headline: segments that other engines win, leads that differ."""
     order = summary.sort_engines(summary.deciding_measure) if summary.deciding_measure else []
-    for column, value, segment in list_segments(summary):
+    for column, value, segment in iter_segments(summary):
         for comparison in segment.comparisons:
             if comparison.winner and order.index(comparison.a) > order.index(comparison.b):
                 yield t(
@@ -332,7 +332,7 @@ def describe_segment_differences(t: Translator, summary: Summary) -> Iterator[st
                     pair=comparison,
                     size=_format_difference(t, comparison.difference, comparison.interval),
                 )
-    for column, value, segment in list_segments(summary):
+    for column, value, segment in iter_segments(summary):
         for contrast in segment.contrasts:
             if contrast.differs:
                 yield t(

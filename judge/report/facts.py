@@ -53,7 +53,7 @@ class ReportExtras:
     min_coverage: float = MIN_COVERAGE
 
 
-def list_facts(
+def iter_facts(
     summary: Summary, extras: ReportExtras, languages: Collection[str]
 ) -> Iterator[tuple[Bilingual, Sequence[Bilingual]]]:
     """Yield the name and the texts of each fact: who judged what and how, stability, labels, cost.

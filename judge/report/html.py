@@ -135,16 +135,16 @@ def render_report(
         missing=build_texts(_warn_missing, named_summary, extras.min_coverage),
         headline=build_text(choose_headline, named_summary),
         segments=build_texts(describe_segment_differences, named_summary),
-        alarms=build_texts(_list_alarms, named_summary),
+        alarms=build_texts(_iter_alarms, named_summary),
         differences=build_texts(_describe_differences, named_summary),
         engines=page_tables.make_engines_table(named_summary),
         returns=page_tables.make_returns_table(named_summary),
-        warnings=build_texts(run_warnings.list_page_warnings, named_summary, extras.min_coverage),
-        facts=list(facts.list_facts(summary, extras, queries.languages)),
+        warnings=build_texts(run_warnings.iter_page_warnings, named_summary, extras.min_coverage),
+        facts=list(facts.iter_facts(summary, extras, queries.languages)),
         charts=draw_charts(summary, queries.charts, extras.agreement),
-        pairs=list(page_tables.list_pair_tables(named_summary)),
-        segment_tables=list(page_tables.list_segment_tables(named_summary)),
-        dimensions=list(page_tables.list_dimensions(named_summary)),
+        pairs=list(page_tables.iter_pair_tables(named_summary)),
+        segment_tables=list(page_tables.iter_segment_tables(named_summary)),
+        dimensions=list(page_tables.iter_dimension_tables(named_summary)),
         deciding_queries=named_summary.deciding_queries,
         deciding_note=build_text(describe_deciding_queries, named_summary),
         sampled=facts.describe_sample(page_data),
@@ -160,7 +160,7 @@ def _warn_missing(t: Translator, summary: Summary, least: float) -> Iterator[str
     yield from run_warnings.warn_without_results(t, summary)
 
 
-def _list_alarms(t: Translator, summary: Summary) -> Iterator[str]:
+def _iter_alarms(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield why the answer may be wrong."""
     yield run_warnings.warn_flagged(t, summary)
     yield from selftest_sentences.warn_unreliable(t, summary)

@@ -95,7 +95,7 @@ class ReturnColumn(NamedTuple):
     form: str
 
 
-def list_return_columns(summary: Summary, counts: Iterable[str]) -> Iterator[ReturnColumn]:
+def iter_return_columns(summary: Summary, counts: Iterable[str]) -> Iterator[ReturnColumn]:
     """Yield the columns of what came back, best engine first.
 
     They are those `counts` of `COUNT_COLUMNS` that are not 0 for all engines, then a reranker's scores,
@@ -135,7 +135,7 @@ def make_engines_table(summary: Summary) -> PageTable:
 
 def make_returns_table(summary: Summary) -> PageTable:
     """Return one row for each engine, best first: what it returned; the remarks say what columns mean."""
-    columns = list(list_return_columns(summary, COUNT_COLUMNS))
+    columns = list(iter_return_columns(summary, COUNT_COLUMNS))
     rows = [
         (engine, tuple(_make_cell(column.values[at], column.form) for column in columns))
         for at, engine in enumerate(summary.sort_engines(summary.main_measure))
@@ -151,7 +151,7 @@ def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean, queries: int |
     return _make_cell(mean.mean, under=", ".join(filter(None, parts)) if mean.mean is not None else "")
 
 
-def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
+def iter_pair_tables(summary: Summary) -> Iterator[PageTable]:
     """Yield a table of all pairs of engines for each measure that compares engines."""
     deciding = summary.deciding_measure
     for measure in dict.fromkeys(row.measure for row in summary.comparisons):
@@ -172,7 +172,7 @@ def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
     )
 
 
-def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
+def iter_segment_tables(summary: Summary) -> Iterator[PageTable]:
     """Yield a table of the engines' means in each segment for each column that divides the queries."""
     measure = summary.main_measure
     for column, values in summary.segments.items():
@@ -196,7 +196,7 @@ def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
         yield PageTable(caption, head, rows)
 
 
-def list_dimensions(summary: Summary) -> Iterator[PageTable]:
+def iter_dimension_tables(summary: Summary) -> Iterator[PageTable]:
     """Yield the tables of each dimension."""
     order = summary.sort_engines(summary.main_measure)
     for name, dimension in summary.dimensions.items():

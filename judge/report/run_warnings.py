@@ -48,8 +48,8 @@ def warn_without_results(t: Translator, summary: Summary) -> Iterator[str]:
             )
 
 
-def list_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> Iterator[str]:
-    """Yield the warnings of the report: besides `list_warnings`, what the terminal prints above them."""
+def iter_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> Iterator[str]:
+    """Yield the warnings of the report: besides `iter_warnings`, what the terminal prints above them."""
     # Not where most grades are labels of people.
     if summary.assessor.startswith(LEXICAL) and 2 * summary.labelled <= summary.judgments:
         yield t(
@@ -57,7 +57,7 @@ def list_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVER
             " Do not choose an engine by these figures."
         )
     yield assessor_sentences.describe_served_models(t, summary)
-    yield from list_warnings(t, summary, least)
+    yield from iter_warnings(t, summary, least)
     if errors := {name: f"{engine.errors:,}" for name, engine in summary.engines.items() if engine.errors}:
         yield t(
             "The means and comparisons of an engine leave out the queries on which it failed: {counts}.",
@@ -66,7 +66,7 @@ def list_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVER
     yield from (translate_remark(t, remark) for remark in summary.remarks)
 
 
-def list_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> Iterator[str]:
+def iter_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> Iterator[str]:
     """Yield the warnings of the report and the terminal, some of them empty, the most important first.
 
     Pairs without a grade are left out where `warn_incomplete` is about them.

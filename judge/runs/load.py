@@ -17,7 +17,7 @@ from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import SCHEMA_VERSION, Summary
-from judge.dataset.pool import list_pairs
+from judge.dataset.pool import iter_pairs
 from judge.errors import InputError
 from judge.files.stored_records import StoredRankings, StoredRecords
 from judge.measure.columns import ResultColumns, TabulatedJudgments, tabulate_judgments, tabulate_queries
@@ -277,7 +277,7 @@ def _load_dataset(
     rankings: StoredRankings[ResultColumns] = StoredRankings(read_rankings, int((~columns.absent).sum()))
     rankings.columns = columns
     data = Dataset(queries, rankings, columns.engines, summary.remarks, summary.dates)
-    pairs = StoredRecords(partial(list_pairs, data, summary.depth), len(columns.snippet_ids))
+    pairs = StoredRecords(partial(iter_pairs, data, summary.depth), len(columns.snippet_ids))
     pool = Pool(summary.depth, summary.results, tuple(pairs) if in_memory else pairs)
     return data, pool, columns
 

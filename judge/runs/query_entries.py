@@ -15,7 +15,7 @@ from judge.runs.results_file import CleanedText, EngineEntry, JudgmentEntry, Que
 _JudgmentEntries = Mapping[PairKey, Sequence[JudgmentEntry]]
 
 
-def list_query_entries(run: JudgedRun, scores: Scores) -> Iterator[QueryEntry]:
+def iter_query_entries(run: JudgedRun, scores: Scores) -> Iterator[QueryEntry]:
     """Yield an entry for each query, in reading order, with each engine's snippets best first."""
     read_judgments = group_by_query(run.judgments)
     of_members = {name: group_by_query(judgments) for name, judgments in run.members.items()}

@@ -175,7 +175,7 @@ def open_results(
         head.append(line)
         if line == _QUERIES:
             results = parse_run_json(str(path), "".join([*head, _END]))
-            texts = enumerate(_list_queries(path, lines))
+            texts = enumerate(_iter_queries(path, lines))
             queries = (_parse_entry(path, index, text) for index, text in texts if index in indices)
             break
     else:
@@ -237,7 +237,7 @@ def _check_list(snippets: Sequence[SnippetEntry], scale: Scale, **where: str) ->
                     )
 
 
-def _list_queries(path: Path, lines: Iterator[str]) -> Iterator[str]:
+def _iter_queries(path: Path, lines: Iterator[str]) -> Iterator[str]:
     """Yield the text of each query, from the `lines` after the one that begins them."""
     for line in lines:
         if line == _END:

@@ -24,7 +24,7 @@ import judge.injection
 from judge.dataset.clean import RawSnippet, clean_snippet
 from judge.injection.lookalikes import fold_lookalikes
 from judge.injection.mentions import drop_mentions
-from judge.injection.model import InjectionModel, list_windows
+from judge.injection.model import InjectionModel, iter_windows
 from tests.support.injection_texts import TEST_SET, TESTED_SETS, InjectionText, read_injection_texts
 
 _WEIGHTS = Path(judge.injection.__file__).with_name("weights.json")
@@ -48,7 +48,7 @@ def list_features(text: InjectionText) -> list[Set[str]]:
     """Return the features of each few sentences in a row."""
     return [
         frozenset[str]().union(*(sentence.units | sentence.sequences for sentence in sentences))
-        for sentences in list_windows(prepare(text.snippet))
+        for sentences in iter_windows(prepare(text.snippet))
     ]
 
 

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from judge import api
-from judge.cli.render.comparison_tables import list_comparison_parts
+from judge.cli.render.comparison_tables import iter_comparison_parts
 from judge.cli.render.tables import print_parts
 from judge.collect.raw_log import make_raw_log_path, read_raw_log
 from tests.support.command_line import run_judge, start_process, wait_for_requests
@@ -78,7 +78,7 @@ def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_pat
     assert run.returncode == 0, run.stderr
     assert "ms median" in run.stdout
     printed = io.StringIO()
-    print_parts(list_comparison_parts(api.compare(out), out, None, 1), Console(file=printed, width=200))
+    print_parts(iter_comparison_parts(api.compare(out), out, None, 1), Console(file=printed, width=200))
     assert "ms p95" in printed.getvalue()
     report = (out / "report.html").read_text(encoding="utf-8")
     assert "ms median" in report

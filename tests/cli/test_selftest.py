@@ -52,7 +52,7 @@ def read_counts(share: dict[str, Any]) -> tuple[int, int]:
 def render_terminal(outcome: RunResult) -> str:
     """Return the terminal output of a run."""
     screen = Console(file=io.StringIO(), width=1000)
-    print_parts(run_tables.list_run_parts(outcome), screen)
+    print_parts(run_tables.iter_run_parts(outcome), screen)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue()
 

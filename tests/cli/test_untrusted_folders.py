@@ -414,7 +414,7 @@ def test_canaries_and_a_baseline_are_read_through_no_link(tmp_path: Path) -> Non
 def test_a_store_of_no_day_is_no_drifted_store(tmp_path: Path) -> None:
     for name in ("verdicts.drifted-...sqlite", "verdicts.drifted-2026-05-01.sqlite"):
         (tmp_path / name).touch()
-    assert [day for _, day in stores.list_quarantined_stores(tmp_path)] == ["2026-05-01"]
+    assert [day for _, day in stores.iter_quarantined_stores(tmp_path)] == ["2026-05-01"]
 
 
 def test_labels_are_private_and_a_run_is_not(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class Tally:
     unclear: int = 0
     wrong_ledgers: int = 0
 
-    def list_figures(self, name: str) -> Iterator[Figure]:
+    def iter_figures(self, name: str) -> Iterator[Figure]:
         """Yield the figures of these runs."""
         yield Figure(f"{name}: runs (failed)", f"{self.runs} ({self.failed})", "> 0 failed", self.failed > 0)
         yield Figure.expect_equal(f"{name}: acknowledged and lost", self.lost, 0)
@@ -97,7 +97,7 @@ def measure_full_log(folder: Path, provider: Provider, step: int) -> Iterator[Fi
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
         run_with_failing_disk(setup, provider, limit, tally)()
-    return tally.list_figures("log can't grow")
+    return tally.iter_figures("log can't grow")
 
 
 def count_frames(folder: Path, provider: Provider) -> int:
@@ -141,7 +141,7 @@ def measure_small_disk(folder: Path, provider: Provider, step: int) -> Iterator[
             remount("size=64m")
             recover()
         pages += step
-    return tally.list_figures("disk full")
+    return tally.iter_figures("disk full")
 
 
 def make_setup_on_disk(place: Path, provider: Provider) -> RunSetup:

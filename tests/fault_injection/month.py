@@ -61,7 +61,7 @@ class Tally:
 def make_outcomes(before: simulated.Night, now: simulated.Night, worse: float) -> Sequence[RegressionOutcome]:
     """Return the outcomes of the regression test if the first engine is `worse` tonight."""
     sides = simulated.measure_nights(before, now, np.array([worse, 0.0, 0.0]))
-    return decide_outcomes(tuple(simulated.list_changes(*sides)), (), RULES)
+    return decide_outcomes(tuple(simulated.iter_changes(*sides)), (), RULES)
 
 
 def list_regressions(result: Sequence[RegressionOutcome]) -> set[str]:

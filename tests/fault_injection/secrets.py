@@ -116,7 +116,7 @@ def _answer_with_key(request: ChatRequest) -> Reply:
     """Reply as a model whose prompt contains the key."""
     key = _read_key(request)
     encoded = [base64.b64encode(b"x" * shift + key.encode()) for shift in range(3)]
-    reason = " ".join(text.decode() for text in (*list_encodings(key), *encoded))
+    reason = " ".join(text.decode() for text in (*iter_encodings(key), *encoded))
     return Reply(text=json.dumps({"reason": f"Authorization: {key} {reason}", "grade": 2}), model=key)
 
 
@@ -185,17 +185,17 @@ class LeakReport:
     sent: bool
 
 
-def list_spellings(key: str) -> Iterator[bytes]:
+def iter_spellings(key: str) -> Iterator[bytes]:
     """Yield the key, its halves and its encodings."""
     yield key.encode()
     yield from (key[: len(key) // 2].encode(), key[len(key) // 2 :].encode())
-    yield from list_encodings(key)
+    yield from iter_encodings(key)
     # The Base64 of a longer text with the key contains one of these, wherever the key begins.
     for shift in range(3):
         yield base64.b64encode(b"x" * shift + key.encode())[4:-4]
 
 
-def list_encodings(key: str) -> Iterator[bytes]:
+def iter_encodings(key: str) -> Iterator[bytes]:
     """Yield encodings of the key."""
     yield quote(key, safe="").encode()
     yield html.escape(key).encode()
@@ -206,7 +206,7 @@ def list_encodings(key: str) -> Iterator[bytes]:
 
 def search_for_key(name: str, content: bytes) -> Iterator[str]:
     """Yield `name` if the key is in `content`."""
-    if any(spelling in content for spelling in list_spellings(CANARY)):
+    if any(spelling in content for spelling in iter_spellings(CANARY)):
         yield name
 
 

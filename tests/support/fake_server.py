@@ -109,7 +109,7 @@ class LoopbackServer(ThreadedServer):
     def record_request(self, path: str, headers: Mapping[str, str], raw: bytes) -> ChatRequest:
         """Count a request and return it."""
         body = _parse(raw)
-        prompt = "\n\n".join(_list_texts(body))
+        prompt = "\n\n".join(_iter_texts(body))
         self._arrivals += 1
         self._attempts[prompt] += 1
         chat_request = ChatRequest(path, dict(headers), body, prompt, self._arrivals, self._attempts[prompt])
@@ -126,7 +126,7 @@ def _parse(raw: bytes) -> dict[str, Any] | None:
     return body if isinstance(body, dict) else None
 
 
-def _list_texts(body: dict[str, Any] | None) -> Iterator[str]:
+def _iter_texts(body: dict[str, Any] | None) -> Iterator[str]:
     body = body or {}
     source = body.get("input", body)
     if not isinstance(source, dict):  # the texts of embeddings

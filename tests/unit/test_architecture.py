@@ -225,7 +225,7 @@ COMMANDS = {
 }
 
 
-def list_public_names(path: Path) -> Iterator[str]:
+def iter_public_names(path: Path) -> Iterator[str]:
     """Yield the public names that a module defines, without its type variables."""
     for node in parse_module(path).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -236,5 +236,5 @@ def list_public_names(path: Path) -> Iterator[str]:
 
 
 def test_no_two_modules_define_the_same_public_name() -> None:
-    counts = Counter(name for path in MODULES for name in list_public_names(path) if not name.startswith("_"))
+    counts = Counter(name for path in MODULES for name in iter_public_names(path) if not name.startswith("_"))
     assert [name for name, count in counts.items() if count > 1 and name not in COMMANDS] == []

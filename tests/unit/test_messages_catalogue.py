@@ -161,7 +161,7 @@ def test_no_message_is_twice_in_the_catalogue() -> None:
     assert len(ids) == len(load_catalogue()) + 1  # the header
 
 
-def list_messages(path: Path) -> Iterator[str]:
+def iter_messages(path: Path) -> Iterator[str]:
     """Yield the messages that a module passes to a translator."""
     for node in ast.walk(parse_module(path)):
         if not isinstance(node, ast.Call) or not node.args:
@@ -178,16 +178,16 @@ def list_messages(path: Path) -> Iterator[str]:
             yield ast.literal_eval(node.args[RECORDS[name]])
         of_translator = name in {"t", "_t", "make_text", "Message", "print_message", *ERRORS}
         if of_translator or name == "translate_plural":
-            for first in _list_alternatives(node.args[0]):
+            for first in _iter_alternatives(node.args[0]):
                 assert isinstance(first, str)
                 yield first
 
 
-def _list_alternatives(node: ast.expr) -> Iterator[object]:
+def _iter_alternatives(node: ast.expr) -> Iterator[object]:
     """Yield the constants that a node is, or may be as a conditional expression."""
     if isinstance(node, ast.IfExp):
-        yield from _list_alternatives(node.body)
-        yield from _list_alternatives(node.orelse)
+        yield from _iter_alternatives(node.body)
+        yield from _iter_alternatives(node.orelse)
     elif isinstance(node, ast.Constant) and node.value:
         yield node.value
 
@@ -201,7 +201,7 @@ def test_the_description_of_an_option_is_a_message(path: Path) -> None:
                 assert not is_text, f"line {node.lineno}"
 
 
-def list_stored_texts(path: Path) -> Iterator[str]:
+def iter_stored_texts(path: Path) -> Iterator[str]:
     """Yield the texts of errors of single pairs, with `{}` in the place of each value."""
     for node in ast.walk(parse_module(path)):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)):
@@ -220,7 +220,7 @@ def replace_names(message: str) -> str:
     return "".join(f"{literal}{'' if name is None else '{}'}" for literal, name, *_ in parsed)
 
 
-def list_help_messages(command: Any = None) -> Iterator[str]:
+def iter_help_messages(command: Any = None) -> Iterator[str]:
     """Yield the help texts of the commands and their options, and what typer adds to them."""
     if command is None:
         yield from USAGE_ERRORS.values()
@@ -229,10 +229,10 @@ def list_help_messages(command: Any = None) -> Iterator[str]:
     for option in command.get_params(Context(command)):
         yield from (text for text in (option.help, option.rich_help_panel) if text)
     for subcommand in getattr(command, "commands", {}).values():
-        yield from list_help_messages(subcommand)
+        yield from iter_help_messages(subcommand)
 
 
-def list_template_messages() -> Iterator[str]:
+def iter_template_messages() -> Iterator[str]:
     """Yield the messages that the templates of schedules pass to a translator."""
     for path in (PACKAGE / "nightly" / "templates" / "schedules").iterdir():
         text = re.sub(r"\[\[(.*?)\]\]", r"{{ \1 }}", path.read_text(encoding="utf-8").replace("${{", ""))
@@ -247,12 +247,12 @@ def list_values(message: str) -> set[str]:
 
 
 def test_every_message_is_translated_and_no_other_is_there() -> None:
-    used = {message for path in MODULES for message in list_messages(path)}
+    used = {message for path in MODULES for message in iter_messages(path)}
     assert len(used) > 40
-    used |= {*list_help_messages(), *list_template_messages()} | HEADINGS | BY_VALUE | IN_JOIN
+    used |= {*iter_help_messages(), *iter_template_messages()} | HEADINGS | BY_VALUE | IN_JOIN
     used |= LIBRARY_ERRORS
     messages = {english for english, context in load_catalogue() if context not in ("measure", "place")}
-    stored = {text for path in MODULES for text in list_stored_texts(path) if text.strip("{}: ()")}
+    stored = {text for path in MODULES for text in iter_stored_texts(path) if text.strip("{}: ()")}
     assert len(stored) > 40
     assert used <= messages
     assert stored <= set(map(replace_names, messages))

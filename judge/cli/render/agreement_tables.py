@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.label_agreement import LabelAgreement
-from judge.cli.render.order_tables import describe_orders, list_correction
+from judge.cli.render.order_tables import describe_orders, iter_correction_parts
 from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.errors import InputError
@@ -27,7 +27,7 @@ from judge.report.display_text import (
 )
 
 
-def list_agreement_parts(agreement: LabelAgreement, run: Path, measure: str | None = None) -> Iterator[Part]:
+def iter_agreement_parts(agreement: LabelAgreement, run: Path, measure: str | None = None) -> Iterator[Part]:
     """Yield the answer, the table of grades, and what people's labels mean for the engines of a `run`.
 
     `measure` chooses whose order and correction is shown. Raises InputError when it compares no engines.
@@ -44,7 +44,7 @@ def list_agreement_parts(agreement: LabelAgreement, run: Path, measure: str | No
             for name, statistic in _list_statistics(agreement).items()
         ),
     )
-    yield from _list_reasons(agreement)
+    yield from _iter_reasons(agreement)
     if agreement.engines:
         yield _make_bias_table(agreement, agreement.orders[deciding].assessor if deciding else {})
         if sum(engine.results for engine in agreement.engines.values()) > agreement.pairs:
@@ -55,7 +55,7 @@ def list_agreement_parts(agreement: LabelAgreement, run: Path, measure: str | No
     if deciding is not None:
         yield from describe_orders(agreement, deciding)
         if deciding in agreement.calibration:
-            yield from list_correction(agreement, deciding, folder)
+            yield from iter_correction_parts(agreement, deciding, folder)
     yield Text()
     yield from (Text(line, style="dim") for line in _describe_references(agreement.references))
 
@@ -192,7 +192,7 @@ def _list_statistics(agreement: LabelAgreement) -> dict[str, StatisticValue]:
     }
 
 
-def _list_reasons(agreement: LabelAgreement) -> Iterator[str]:
+def _iter_reasons(agreement: LabelAgreement) -> Iterator[str]:
     """Yield why a number or its range is missing, each reason once."""
     missing: dict[str, list[str]] = {}
     for name, statistic in _list_statistics(agreement).items():

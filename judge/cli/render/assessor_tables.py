@@ -202,7 +202,7 @@ def describe_plan(needed: int, to_pay: int) -> str:
     )
 
 
-def list_selftest_parts(selftest: SelfTest) -> Iterator[Part]:
+def iter_selftest_parts(selftest: SelfTest) -> Iterator[Part]:
     """Yield the figures of both prompts, the unexpected grades, the cost and the path of the result."""
     result = selftest.result
     shipped = result.prompts.shipped
@@ -212,7 +212,7 @@ def list_selftest_parts(selftest: SelfTest) -> Iterator[Part]:
         test=selftest,
         calls=count_new_calls(t, selftest.calls_made),
     )
-    rows = _list_rows(list(prompts.values()))
+    rows = _iter_rows(list(prompts.values()))
     yield make_table(["", *prompts], ((label, *map(_format_share, shares)) for label, shares in rows))
     yield from _describe_failures(prompts)
     yield from _describe_surprises(shipped)
@@ -222,7 +222,7 @@ def list_selftest_parts(selftest: SelfTest) -> Iterator[Part]:
     yield from _describe_reliability(shipped)
 
 
-def _list_rows(prompts: Sequence[PromptResult]) -> Iterator[tuple[str, Sequence[CountedShare]]]:
+def _iter_rows(prompts: Sequence[PromptResult]) -> Iterator[tuple[str, Sequence[CountedShare]]]:
     """Yield the label of each row and the share with each prompt; headings have no shares."""
     yield t("graded too high"), ()
     for attack in prompts[0].attacks:

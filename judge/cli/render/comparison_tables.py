@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
-from judge.cli.render.run_tables import list_mean_cells, list_return_cells, make_engine_table
+from judge.cli.render.run_tables import iter_mean_cells, iter_return_cells, make_engine_table
 from judge.cli.render.tables import Part, explain_brackets, make_table
 from judge.cli.terminal import t
 from judge.measure.compare import PairComparison
@@ -24,8 +24,8 @@ from judge.report.comparison_sentences import (
     describe_power,
     describe_segment_differences,
     is_unsure,
-    list_differences,
-    list_segments,
+    iter_differences,
+    iter_segments,
     name_deciding_queries,
 )
 from judge.report.display_text import (
@@ -41,7 +41,7 @@ from judge.report.page_tables import COLUMN_NOTES, COUNT_COLUMNS
 from judge.report.run_warnings import describe_measures, warn_incomplete, warn_without_results
 
 
-def list_comparison_parts(
+def iter_comparison_parts(
     summary: Summary, run: Path, measures: Iterable[str] | None, max_pairs: int
 ) -> Iterator[Part]:
     """Yield the answer, then the numbers behind it, and a legend.
@@ -51,7 +51,7 @@ def list_comparison_parts(
     """
     chosen = summary.choose_measures(measures)
     yield from _describe_result(summary, run, chosen[0] if chosen else None, max_pairs)
-    parts = list(_list_tables(summary, chosen, max_pairs))
+    parts = list(_iter_tables(summary, chosen, max_pairs))
     yield from parts
     tables = [part for part in parts if isinstance(part, Table)]
     outcomes = {
@@ -64,15 +64,15 @@ def list_comparison_parts(
     yield from (Text(line, style="dim") for line in chain(legend, describe_measures(t, summary)))
 
 
-def _list_tables(summary: Summary, measures: Sequence[str], max_pairs: int) -> Iterator[Part]:
+def _iter_tables(summary: Summary, measures: Sequence[str], max_pairs: int) -> Iterator[Part]:
     """Yield the tables behind the answer by `measures`, and sentences on segments and repeats."""
     main = summary.main_measure
-    yield make_engine_table(t("what came back"), summary, list_return_cells(summary, COUNT_COLUMNS))
-    means = list(list_mean_cells(summary, measures or [main]))
+    yield make_engine_table(t("what came back"), summary, iter_return_cells(summary, COUNT_COLUMNS))
+    means = list(iter_mean_cells(summary, measures or [main]))
     yield make_engine_table(t("mean"), summary, means)
     yield from explain_brackets(cell for _, cells in means for cell in cells)
     for measure in measures:
-        yield from _list_comparisons(summary, measure, max_pairs)
+        yield from _iter_comparisons(summary, measure, max_pairs)
     yield from _describe_segments(summary, measures[0] if measures else main)
     if summary.stability:
         yield from assessor_sentences.describe_repeats(t, summary.stability, main)
@@ -144,12 +144,12 @@ def _describe_result(summary: Summary, run: Path, measure: str | None, max_pairs
         yield from describe_segment_differences(t, summary)
     yield describe_power(t, summary, measure)
     yield from describe_limits(t, summary)
-    yield from list_differences(t, summary.select_comparisons(measure), max_pairs)
+    yield from iter_differences(t, summary.select_comparisons(measure), max_pairs)
     if measure == summary.deciding_measure:
         yield name_deciding_queries(t, summary, run)
 
 
-def _list_comparisons(summary: Summary, measure: str, max_pairs: int) -> Iterator[Part]:
+def _iter_comparisons(summary: Summary, measure: str, max_pairs: int) -> Iterator[Part]:
     """Yield the tables of the pairs by one measure, and how many they leave out."""
     comparisons = summary.select_comparisons(measure)
     if comparisons:
@@ -197,7 +197,7 @@ def _make_plan_table(comparisons: Sequence[PairComparison]) -> Table:
 
 
 def _describe_segments(summary: Summary, measure: str) -> Iterator[str]:
-    for column, value, segment in list_segments(summary):
+    for column, value, segment in iter_segments(summary):
         yield t(
             "{column} {value} ({queries}), {measure}: {result}",
             column=column,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NOTES = 3
 
 
-def list_dimension_parts(name: str, dimension: DimensionSummary, order: Sequence[str]) -> Iterator[Part]:
+def iter_dimension_parts(name: str, dimension: DimensionSummary, order: Sequence[str]) -> Iterator[Part]:
     """Yield one row an engine, one row a pair of engines, the remarks and the first notes.
 
     A row has the means, the first one with its interval and over how many queries it is; another one has its
@@ -64,7 +64,7 @@ def _format_mean(mean: DimensionMean) -> tuple[str, str, str]:
     return format_plain_number(mean.mean, ".4f"), format_plain_range(t, mean.ci95, ".4f"), f"{mean.queries:,}"
 
 
-def list_alignment_parts(summary: AlignmentSummary, run: Path) -> Iterator[Part]:
+def iter_alignment_parts(summary: AlignmentSummary, run: Path) -> Iterator[Part]:
     """Yield the measures of held-out queries, what they mean, and where the map is."""
     yield t(
         "{summary.queries:,} queries with relevant and other snippets; {summary.snippets:,} snippets,"

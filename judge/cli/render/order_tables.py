@@ -27,7 +27,7 @@ _MOST_PAIRS = 21
 _LONG_LIST = 10
 
 
-def list_decision_parts(decision: PlannedComparison) -> Iterator[Part]:
+def iter_decision_parts(decision: PlannedComparison) -> Iterator[Part]:
     """Yield what labels on drawn pairs say of the order of engines."""
     name = name_mean(decision.measure)
     yield t(
@@ -114,7 +114,7 @@ def _explain_left_out(agreement: LabelAgreement, orders: EngineOrders) -> str:
     )
 
 
-def list_correction(agreement: LabelAgreement, measure: str, run: str) -> Iterator[Part]:
+def iter_correction_parts(agreement: LabelAgreement, measure: str, run: str) -> Iterator[Part]:
     """Yield the engines as people's grades would have them, with commands for the folder `run`."""
     calibration, name = agreement.calibration[measure], name_mean(measure)
     if isinstance(calibration, MissingCalibration):

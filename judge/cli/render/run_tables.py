@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
-from judge.cli.render.dimension_tables import list_dimension_parts
+from judge.cli.render.dimension_tables import iter_dimension_parts
 from judge.cli.render.tables import CountedMean, Part, explain_brackets, make_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
@@ -19,7 +19,7 @@ from judge.report.comparison_sentences import (
     choose_headline,
     describe_power,
     describe_segment_differences,
-    list_differences,
+    iter_differences,
 )
 from judge.report.display_text import (
     count_new_calls,
@@ -28,10 +28,10 @@ from judge.report.display_text import (
     format_plain_range,
     format_share,
 )
-from judge.report.page_tables import COLUMN_NOTES, list_return_columns
+from judge.report.page_tables import COLUMN_NOTES, iter_return_columns
 from judge.report.run_warnings import (
     explain_imputation,
-    list_warnings,
+    iter_warnings,
     warn_flagged,
     warn_incomplete,
     warn_without_results,
@@ -50,13 +50,13 @@ _EXPLAINED = ("ms p95", "tokens")
 EngineColumn = tuple[str, Sequence[str | CountedMean]]
 
 
-def list_return_cells(summary: Summary, counts: Iterable[str]) -> Iterator[EngineColumn]:
+def iter_return_cells(summary: Summary, counts: Iterable[str]) -> Iterator[EngineColumn]:
     """Yield the title and the cells, best engine first, of each column of what came back."""
-    for title, values, form in list_return_columns(summary, counts):
+    for title, values, form in iter_return_columns(summary, counts):
         yield t(title.en), [format_plain_number(value, form) for value in values]
 
 
-def list_mean_cells(summary: Summary, detailed: Container[str]) -> Iterator[EngineColumn]:
+def iter_mean_cells(summary: Summary, detailed: Container[str]) -> Iterator[EngineColumn]:
     """Yield the title and the cells, best engine first, of each measure.
 
     A `detailed` one is followed by its intervals and over how many queries its means are. Means of another
@@ -86,7 +86,7 @@ def make_engine_table(title: str, summary: Summary, columns: Iterable[EngineColu
     return make_table([title, *titles], rows)
 
 
-def list_run_parts(result: RunResult, *, saved: bool = True) -> Iterator[Part]:
+def iter_run_parts(result: RunResult, *, saved: bool = True) -> Iterator[Part]:
     """Yield what was judged, the engines best first, warnings, and, when `saved`, where the files are."""
     summary, folder = result.summary, result.folder
     # What is missing stands first where it is too much.
@@ -96,12 +96,12 @@ def list_run_parts(result: RunResult, *, saved: bool = True) -> Iterator[Part]:
         yield explain_imputation(t, summary).strip()
     else:
         yield warn_incomplete(t, summary, least)
-    yield from _list_warnings(result)
-    yield from _list_engine_tables(summary)
+    yield from _iter_warnings(result)
+    yield from _iter_engine_tables(summary)
     yield from assessor_sentences.describe_controls(t, summary)
     order = summary.sort_engines(summary.main_measure)
     for name, dimension in summary.dimensions.items():
-        yield from list_dimension_parts(name, dimension, order)
+        yield from iter_dimension_parts(name, dimension, order)
     run = shlex.quote(str(folder))
     yield from _describe_result(summary, run, least)
     yield from selftest_sentences.describe_selftests(t, summary, run)
@@ -119,7 +119,7 @@ def has_grades(result: RunResult) -> bool:
     return not summary.judgments or bool(summary.judged) or any(member.judged for member in members)
 
 
-def _list_warnings(result: RunResult) -> Iterator[str]:
+def _iter_warnings(result: RunResult) -> Iterator[str]:
     """Yield what a reader must know before the means."""
     summary = result.summary
     yield warn_flagged(t, summary)
@@ -165,10 +165,10 @@ def _describe_cost(cost: RunCost) -> str:
     return text + facts.describe_unclear_calls(t, cost)
 
 
-def _list_engine_tables(summary: Summary) -> Iterator[Part]:
+def _iter_engine_tables(summary: Summary) -> Iterator[Part]:
     """Yield one row an engine, best first: means and what came back, in two tables where one is too wide."""
-    means = list(list_mean_cells(summary, [summary.main_measure]))
-    came_back = list(list_return_cells(summary, _COUNTS))
+    means = list(iter_mean_cells(summary, [summary.main_measure]))
+    came_back = list(iter_return_cells(summary, _COUNTS))
     of_means = make_engine_table(t("engine"), summary, means)
     if came_back:
         whole = make_engine_table(t("engine"), summary, [*means, *came_back])
@@ -188,11 +188,11 @@ def _describe_result(summary: Summary, run: str, least: float) -> Iterator[str]:
     yield from selftest_sentences.warn_unreliable(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
     yield from describe_segment_differences(t, summary)
-    yield from list_differences(t, comparisons, _PAIRS)
+    yield from iter_differences(t, comparisons, _PAIRS)
     if len(comparisons) > _PAIRS:
         yield t("  … and {count:,} more: judge compare {folder}", count=len(comparisons) - _PAIRS, folder=run)
     yield describe_power(t, summary)
-    yield from list_warnings(t, summary, least)
+    yield from iter_warnings(t, summary, least)
     if summary.stability:
         measure = summary.main_measure
         yield from assessor_sentences.describe_repeats(t, summary.stability, measure)

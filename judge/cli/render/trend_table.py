@@ -41,11 +41,11 @@ _NAMED_CHANGES: Mapping[Status, frozenset[Change]] = {
 _REASON_LENGTH = 300
 
 
-def list_trend_parts(trend: Trend) -> Iterator[Part]:
+def iter_trend_parts(trend: Trend) -> Iterator[Part]:
     """Yield the trend: what it shows, the engines night by night, and what happened."""
     yield from _describe_trend(trend)
     yield _make_tables(trend)
-    yield from _list_notes(trend)
+    yield from _iter_notes(trend)
 
 
 def _describe_trend(trend: Trend) -> Iterator[str]:
@@ -71,7 +71,7 @@ def _make_tables(trend: Trend) -> tuple[Table, Table, Table]:
     """Return one table, and its lines and its numbers as two tables for a narrow terminal."""
     line_titles = t("engine"), t("night by night")
     number_titles = t("first"), t("last"), t("min"), t("max"), t("queries"), t("to baseline")
-    rows = [(name, Text(line), cells) for name, line, cells in _list_rows(trend)]
+    rows = [(name, Text(line), cells) for name, line, cells in _iter_rows(trend)]
     whole = make_table([*line_titles, *number_titles], [(name, line, *cells) for name, line, cells in rows])
     lines = make_table(line_titles, [(name, line) for name, line, _ in rows])
     numbers = make_table([t("engine"), *number_titles], [(name, *cells) for name, _, cells in rows if cells])
@@ -79,7 +79,7 @@ def _make_tables(trend: Trend) -> tuple[Table, Table, Table]:
     return whole, lines, numbers
 
 
-def _list_rows(trend: Trend) -> Iterator[tuple[str, str, list[str]]]:
+def _iter_rows(trend: Trend) -> Iterator[tuple[str, str, list[str]]]:
     """Yield name, line and numbers: the engines, what happened, and the canaries."""
     signed = trend.kind == "change"
     # The lines show the values only, so their range leaves out the intervals.
@@ -117,7 +117,7 @@ def draw_sparkline(values: Sequence[float | None], axis: Axis) -> str:
     return "".join(" " if value is None else _BARS[round(top * axis.locate(value))] for value in values)
 
 
-def _list_notes(trend: Trend) -> Iterator[str]:
+def _iter_notes(trend: Trend) -> Iterator[str]:
     """Yield the last regression, the nights that numbers leave out, the cost, the signs, what happened."""
     yield format_plain(write_headline(t, trend.nights))
     if any(row.to_baseline for row in trend.engines.values()):
@@ -143,14 +143,14 @@ def _list_notes(trend: Trend) -> Iterator[str]:
     )
     if any(share is not None for share in trend.canaries):
         yield t("canaries: the share that has the same grade as at the baseline")
-    yield from _list_news(trend.nights[-MAX_NIGHTS_IN_TABLE:])
+    yield from _iter_news(trend.nights[-MAX_NIGHTS_IN_TABLE:])
     for sentence in trend.damaged:
         yield t("left out: {reason}", reason=truncate_with_ellipsis(t(sentence), _REASON_LENGTH))
     for day, command in trend.resume_commands.items():
         yield describe_unfinished(t, day, command)
 
 
-def _list_news(nights: Sequence[NightTrend]) -> Iterator[str]:
+def _iter_news(nights: Sequence[NightTrend]) -> Iterator[str]:
     """Yield a line for each night that is not fine, has drops to look at, or on which something changed."""
     for night in nights:
         in_status = _NAMED_CHANGES.get(night.status, ())

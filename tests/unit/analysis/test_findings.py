@@ -16,7 +16,7 @@ from judge.measure.sensitivity import OwnListReversal, compare_segments
 from judge.measure.stability import measure_stability
 from judge.messages import ENGLISH
 from judge.records import GRADED, Dataset, Query
-from judge.report.run_warnings import list_warnings
+from judge.report.run_warnings import iter_warnings
 from judge.runs.record_json import to_json
 from tests.unit.analysis.labelled import make_run
 from tests.unit.measure.judged_dataset import make_judgment
@@ -83,7 +83,7 @@ def test_a_note_says_that_a_cutoff_is_deeper_than_every_list() -> None:
         ),
         "SetP": parse_measure("SetP").note,
     }
-    assert [warning for warning in list_warnings(ENGLISH, summary) if "rank 2" in warning] == [
+    assert [warning for warning in iter_warnings(ENGLISH, summary) if "rank 2" in warning] == [
         "P@3 and sDCG@3: no list goes below rank 2; missing results count as not relevant."
     ]
 

@@ -14,8 +14,8 @@ from rich.console import Console
 
 from judge.analysis.label_agreement import LabelAgreement, compare_with_labels
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
-from judge.cli.render.agreement_tables import list_agreement_parts
-from judge.cli.render.order_tables import list_decision_parts
+from judge.cli.render.agreement_tables import iter_agreement_parts
+from judge.cli.render.order_tables import iter_decision_parts
 from judge.cli.render.tables import print_parts
 from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
@@ -44,7 +44,7 @@ def render_tables(
     if not isinstance(agreement, LabelAgreement):
         agreement = from_json(LabelAgreement, agreement, "agreement.json")
     with use_locale_language({"LANG": t.language}):
-        parts = list_agreement_parts(agreement, Path("runs/a b"), measure)
+        parts = iter_agreement_parts(agreement, Path("runs/a b"), measure)
         print_parts(parts, Console(file=file, width=width, highlight=False))
     return file.getvalue()
 
@@ -432,7 +432,7 @@ def test_the_order_by_drawn_pairs_fits_into_eighty_columns() -> None:
     )
     decision = PlannedComparison(2, "sDCG@10", 15, 60, (row,), ())
     file = io.StringIO()
-    print_parts(list_decision_parts(decision), Console(file=file, width=80, highlight=False))
+    print_parts(iter_decision_parts(decision), Console(file=file, width=80, highlight=False))
     assert max(map(len, file.getvalue().splitlines())) <= 80
     assert "first        +0.134     +0.186  +0.080 to +0.292" in file.getvalue()
 

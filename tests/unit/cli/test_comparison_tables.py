@@ -15,7 +15,7 @@ from rich.console import Console
 
 import judge
 from judge.analysis.summary import Summary
-from judge.cli.render.comparison_tables import list_comparison_parts
+from judge.cli.render.comparison_tables import iter_comparison_parts
 from judge.cli.render.tables import print_parts
 from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
@@ -75,7 +75,7 @@ def render_tables(
         color_system="truecolor" if terminal else None,
     )
     with use_locale_language({"LANG": t.language}):
-        print_parts(list_comparison_parts(load(result), Path("runs/a b"), measures, pairs), console)
+        print_parts(iter_comparison_parts(load(result), Path("runs/a b"), measures, pairs), console)
     return stream.getvalue()
 
 

@@ -14,15 +14,15 @@ from rich.text import Text
 import judge
 from judge import example
 from judge.analysis.summary import LabelUse
-from judge.cli.render.comparison_tables import list_comparison_parts
-from judge.cli.render.run_tables import list_run_parts
+from judge.cli.render.comparison_tables import iter_comparison_parts
+from judge.cli.render.run_tables import iter_run_parts
 from judge.cli.render.screen import Screen
 from judge.cli.render.tables import print_parts
 from judge.cli.terminal import use_locale_language
 from judge.measure.engine_summary import Latency, TokenCount
 from judge.messages import CHINESE, ENGLISH, Translator
-from judge.report.page_tables import list_dimensions, make_engines_table, make_returns_table
-from judge.report.run_warnings import list_page_warnings, list_warnings, warn_without_results
+from judge.report.page_tables import iter_dimension_tables, make_engines_table, make_returns_table
+from judge.report.run_warnings import iter_page_warnings, iter_warnings, warn_without_results
 from judge.runs.run_result import RunResult
 
 
@@ -37,7 +37,7 @@ def render_rows(result: RunResult, t: Translator, width: int) -> list[str]:
     """Return the lines of the tables."""
     file = io.StringIO()
     with use_locale_language({"LANG": t.language}):
-        print_parts(list_run_parts(result), Console(file=file, width=width, highlight=False))
+        print_parts(iter_run_parts(result), Console(file=file, width=width, highlight=False))
     return re.findall(r"^(?:lantern|compass|magpie) +\d.*$", file.getvalue(), re.MULTILINE)
 
 
@@ -73,24 +73,24 @@ def test_all_tables_have_the_engines_in_the_order_of_their_scores(tmp_path: Path
     ]
     result = judge.run(rows, "lexical", repeats=2, diversity=True, out=str(tmp_path / "run"))
     file = io.StringIO()
-    print_parts(list_run_parts(result), Screen(file=file, width=1000))
-    print_parts(list_comparison_parts(result.summary, result.folder, None, 21), Screen(file=file, width=1000))
+    print_parts(iter_run_parts(result), Screen(file=file, width=1000))
+    print_parts(iter_comparison_parts(result.summary, result.folder, None, 21), Screen(file=file, width=1000))
     lines = file.getvalue().splitlines()
     for title in ("engine ", "diversity ", "what came back ", "mean ", "over the repeats "):
         assert list_names(lines, title) == ["c", "b", "d", "a"], title
     # A row of two engines has the names in the order of the alphabet, as summary.json has them.
     pairs = ["b / c", "c / d", "a / c", "b / d", "a / b", "a / d"]
     assert list_names(lines, "engines ") == pairs
-    table = next(table for table in list_dimensions(result.summary) if table.rows[0][0] == "b / c")
+    table = next(table for table in iter_dimension_tables(result.summary) if table.rows[0][0] == "b / c")
     assert [name for name, _ in table.rows] == pairs
 
 
 def test_the_terminal_has_all_warnings_of_the_report_that_its_tables_do_not_show(demo: RunResult) -> None:
     summary = replace(demo.summary, undefined={"AP@10": 2}, empty_snippets=1)
     file = io.StringIO()
-    print_parts(list_run_parts(replace(demo, summary=summary)), Screen(file=file, width=1000))
+    print_parts(iter_run_parts(replace(demo, summary=summary)), Screen(file=file, width=1000))
     printed = file.getvalue().splitlines()
-    warnings = list(filter(None, list_warnings(ENGLISH, summary)))
+    warnings = list(filter(None, iter_warnings(ENGLISH, summary)))
     assert warnings == [
         "Snippets that seem to address the assessor or only repeat the query (grades unchanged): magpie 1.",
         "With 1 flagged pair counted as 0 or left out, the order of the engines by nDCG@10 stays the same.",
@@ -99,7 +99,7 @@ def test_the_terminal_has_all_warnings_of_the_report_that_its_tables_do_not_show
         "sDCG@10: no list goes below rank 5; missing results count as not relevant.",
     ]
     assert [line for line in printed if line in warnings] == warnings
-    on_the_page = list(list_page_warnings(ENGLISH, summary))
+    on_the_page = list(iter_page_warnings(ENGLISH, summary))
     assert [line for line in on_the_page if line in warnings] == warnings
 
 
@@ -107,7 +107,7 @@ def test_a_run_of_labels_is_not_called_one_of_term_overlap(demo: RunResult) -> N
     most = LabelUse("labels.txt", demo.summary.pairs - 1, 0, None)
     for labels, is_warned in ((None, True), (most, False)):
         summary = replace(demo.summary, labels=labels)
-        warnings = list(filter(None, list_page_warnings(ENGLISH, summary)))
+        warnings = list(filter(None, iter_page_warnings(ENGLISH, summary)))
         assert any("term overlap" in warning for warning in warnings) == is_warned
 
 
@@ -136,8 +136,8 @@ def test_tables_of_many_measures_fit_into_eighty_columns(t: Translator, tmp_path
         file = io.StringIO()
         screen = Screen(file=file, width=width, highlight=False)
         with use_locale_language({"LANG": t.language}):
-            print_parts(list_run_parts(judged), screen)
-            print_parts(list_comparison_parts(summary, Path("run"), measures[:2], 21), screen)
+            print_parts(iter_run_parts(judged), screen)
+            print_parts(iter_comparison_parts(summary, Path("run"), measures[:2], 21), screen)
         texts[width] = file.getvalue()
         lines = texts[width].splitlines()
         assert [line for line in lines if line != line.rstrip()] == []
@@ -159,7 +159,7 @@ def test_long_names_fold_where_numbers_would_not_fit(t: Translator, tmp_path: Pa
     result = judge.run(data, "lexical", out=out, costs=["lantern=5"], diversity=True, freshness=True)
     file = io.StringIO()
     with use_locale_language({"LANG": t.language}):
-        print_parts(list_run_parts(result), Console(file=file, width=80, highlight=False))
+        print_parts(iter_run_parts(result), Console(file=file, width=80, highlight=False))
     assert max(map(cell_len, file.getvalue().splitlines())) <= 80
     assert re.search(r"^a search engine[ a-z]+0\.6357 .*\n[ a-z]*long name *$", file.getvalue(), re.MULTILINE)
 
@@ -167,7 +167,7 @@ def test_long_names_fold_where_numbers_would_not_fit(t: Translator, tmp_path: Pa
 def test_the_demo_has_no_english_word_in_chinese(demo: RunResult) -> None:
     file = io.StringIO()
     with use_locale_language({"LANG": "zh"}):
-        print_parts(list_run_parts(demo), Console(file=file, width=1000, highlight=False))
+        print_parts(iter_run_parts(demo), Console(file=file, width=1000, highlight=False))
     commands = r"judge selftest -m|--out [^，]+|judge score \S+ --save"
     names = rf"lexical(?:/graded)?|{commands}|lantern|compass|magpie|：/.*"
     text = re.sub(names, "", file.getvalue())
@@ -186,7 +186,7 @@ def test_a_mean_over_other_queries_than_the_main_measure_has_their_number(demo: 
     }
     for measure, row in rows.items():
         file = io.StringIO()
-        parts = list_comparison_parts(summary, Path("run"), [measure], 1)
+        parts = iter_comparison_parts(summary, Path("run"), [measure], 1)
         print_parts(parts, Console(file=file, width=1000, highlight=False))
         assert re.search(row, file.getvalue(), re.MULTILINE)
         assert "\nin brackets: the number of queries of a mean, where it is not" in file.getvalue()
@@ -212,7 +212,7 @@ def test_the_report_and_the_terminal_have_the_same_columns_of_what_came_back(dem
     summary = replace(demo.summary, engines={**demo.summary.engines, "magpie": magpie})
     file = io.StringIO()
     print_parts(
-        list_comparison_parts(summary, Path("run"), None, 1), Console(file=file, width=1000, highlight=False)
+        iter_comparison_parts(summary, Path("run"), None, 1), Console(file=file, width=1000, highlight=False)
     )
     titles = r"answered +empty +errors +judged +duplicates +unique +ms median +ms p95 +tokens"
     assert re.search(rf"^what came back +{titles} *$", file.getvalue(), re.MULTILINE)
@@ -245,9 +245,9 @@ def test_an_engine_without_results_is_named_above_the_answer(tmp_path: Path) -> 
         f"none returned nothing for 8 of 8 queries and {advice}",
     ]
     shown = [io.StringIO(), io.StringIO()]
-    print_parts(list_run_parts(result), Screen(file=shown[0], width=1000))
+    print_parts(iter_run_parts(result), Screen(file=shown[0], width=1000))
     print_parts(
-        list_comparison_parts(result.summary, result.folder, None, 9), Screen(file=shown[1], width=1000)
+        iter_comparison_parts(result.summary, result.folder, None, 9), Screen(file=shown[1], width=1000)
     )
     for file in shown:
         lines = file.getvalue().splitlines()

@@ -13,7 +13,7 @@ from judge.errors import InputError
 from judge.measure.measures import parse_measures
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pool, Scale, ScaleName
 from judge.runs.export import format_qrels
-from judge.runs.query_entries import list_query_entries
+from judge.runs.query_entries import iter_query_entries
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 
@@ -297,7 +297,7 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
         for (query_id, snippet_id), grade in graded.items()
     ]
     run = JudgedRun(data, pool, judgments, RunSpec("assessor", GRADED, 1, parse_measures("P@5")))
-    entries = list_query_entries(run, score_run(run, run.spec.measures))
+    entries = iter_query_entries(run, score_run(run, run.spec.measures))
     text = "".join(map(format_qrels, entries))
     assert match_labels(read_label_file(tmp_path, text), data, pool) == LabelSet(graded, GRADED, "")
 

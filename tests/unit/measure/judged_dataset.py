@@ -85,7 +85,7 @@ class JudgedDataset:
             depth=self.depth,
         )
 
-    def list_scores(self) -> Iterator[Score]:
+    def iter_scores(self) -> Iterator[Score]:
         return self.compute_scores().to_records()
 
 
@@ -117,7 +117,7 @@ def compute_values(
     """The values of all measures for one engine on one query, in the first repeat."""
     return {
         row.measure: row.value
-        for row in dataset.list_scores()
+        for row in dataset.iter_scores()
         if (row.engine, row.query_id) == (engine, query)
     }
 
@@ -128,7 +128,7 @@ def compute_value(dataset: JudgedDataset, engine: str = "engine", query: str = "
     return only
 
 
-def list_completions(dataset: JudgedDataset, unjudged: UnjudgedCells) -> Iterator[JudgedDataset]:
+def iter_completions(dataset: JudgedDataset, unjudged: UnjudgedCells) -> Iterator[JudgedDataset]:
     """Yield the dataset with each combination of grades of the `unjudged` pairs."""
     for chosen in itertools.product(range(dataset.scale.top + 1), repeat=len(unjudged)):
         grades = [dict(each) for each in dataset.grades]

@@ -38,7 +38,7 @@ class Judged:
             for engine, queries in lists.items()
             for query, names in queries.items()
         ]
-        returned = {pair for ranking in rankings for pair in list_pairs(ranking)}
+        returned = {pair for ranking in rankings for pair in iter_pairs(ranking)}
         return cls(
             lists,
             grades,
@@ -50,7 +50,7 @@ class Judged:
     def list_returned(self, engine: str) -> list[Pair]:
         """Return the pairs that an engine returned, sorted."""
         rankings = (ranking for ranking in self.rankings if ranking.engine == engine)
-        return sorted({pair for ranking in rankings for pair in list_pairs(ranking)})
+        return sorted({pair for ranking in rankings for pair in iter_pairs(ranking)})
 
     def compute_scores(self, measures: str, unjudged: Collection[Pair] = ()) -> Scores:
         """Return the scores when the pairs in `unjudged` have no grade."""
@@ -58,7 +58,7 @@ class Judged:
         return score_rankings(self.rankings, judgments, parse_measures(measures), self.scale, depth=DEPTH)
 
 
-def list_pairs(ranking: Ranking) -> Iterator[Pair]:
+def iter_pairs(ranking: Ranking) -> Iterator[Pair]:
     """Yield the pairs of a ranking."""
     return ((ranking.query_id, each.id) for each in ranking.snippets)
 
@@ -86,7 +86,7 @@ def simulate_engines(
     return Judged.from_lists(lists, grades, scale)
 
 
-def list_folds(data: Judged, parts: int, seed: int) -> Iterator[tuple[str, set[Pair]]]:
+def iter_folds(data: Judged, parts: int, seed: int) -> Iterator[tuple[str, set[Pair]]]:
     """Yield each engine `parts` times, with a random part of its pairs: each pair once for each engine."""
     rng = np.random.default_rng(seed)
     for engine in data.lists:
@@ -118,7 +118,7 @@ def measure_bias(data: Judged, measures: str, parts: int, seed: int) -> dict[str
     complete = data.compute_scores(measures)
     truth = compute_nan_mean(complete.value[:, :, 0], axis=1)
     own, differences = [], []
-    for engine, unjudged in list_folds(data, parts, seed):
+    for engine, unjudged in iter_folds(data, parts, seed):
         error = compute_nan_mean(data.compute_scores(measures, unjudged).value[:, :, 0], axis=1) - truth
         at = complete.engines.index(engine)
         others = np.delete(error, at, axis=0)

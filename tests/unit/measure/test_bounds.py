@@ -19,7 +19,7 @@ from tests.support.intervals import get_high_end, get_low_end
 from tests.unit.measure.judged_dataset import (
     JudgedDataset,
     UnjudgedCells,
-    list_completions,
+    iter_completions,
     make_one_list,
     make_side_by_side,
 )
@@ -33,7 +33,7 @@ DEPTH = 5
 
 
 def get_only_score(dataset: JudgedDataset, engine: str = "engine") -> Score:
-    (row,) = (row for row in dataset.list_scores() if row.engine == engine)
+    (row,) = (row for row in dataset.iter_scores() if row.engine == engine)
     return row
 
 
@@ -76,7 +76,7 @@ def list_possible_values(
 def test_no_grades_lead_out_of_the_bounds(drawn: tuple[JudgedDataset, list[str]]) -> None:
     dataset, unjudged = drawn
     values = list_possible_values(dataset, unjudged)
-    for row in dataset.list_scores():
+    for row in dataset.iter_scores():
         reached = [value for value in values[row.engine, row.measure] if value is not None]
         assert (row.low is None) == (row.high is None) == (not reached)
         if row.low is None or row.high is None:
@@ -96,7 +96,7 @@ def test_the_bounds_are_reached(drawn: tuple[JudgedDataset, list[str]]) -> None:
     """Where each document has one snippet, exactly."""
     dataset, unjudged = drawn
     values = list_possible_values(dataset, unjudged)
-    for row in dataset.list_scores():
+    for row in dataset.iter_scores():
         reached = [value for value in values[row.engine, row.measure] if value is not None]
         if reached:
             assert [row.low, row.high] == pytest.approx([min(reached), max(reached)])
@@ -170,7 +170,7 @@ def list_differences(scores: Scores) -> Floats:
 @given(draw_few_unjudged())
 def test_the_range_is_what_all_grades_reach(drawn: tuple[JudgedDataset, UnjudgedCells]) -> None:
     least, most = list_bounds(drawn[0].compute_scores())
-    reached = np.stack([list_differences(dataset.compute_scores()) for dataset in list_completions(*drawn)])
+    reached = np.stack([list_differences(dataset.compute_scores()) for dataset in iter_completions(*drawn)])
     assert least == pytest.approx(reached.min(0), abs=1e-12)
     assert most == pytest.approx(reached.max(0), abs=1e-12)
 
@@ -285,7 +285,7 @@ def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[JudgedDatase
         (pair.measure, frozenset((pair.a, pair.b))): pair
         for pair in compare_engines(drawn[0].compute_scores())
     }
-    for dataset in list_completions(*drawn):
+    for dataset in iter_completions(*drawn):
         for truth in compare_engines(dataset.compute_scores()):
             pair = comparisons[truth.measure, frozenset((truth.a, truth.b))]
             if truth.difference is not None:
@@ -301,7 +301,7 @@ def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[JudgedDatase
 @given(draw_datasets())
 def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[JudgedDataset, UnjudgedCells]) -> None:
     by_engine = drawn[0].summarise()
-    for dataset in list_completions(*drawn):
+    for dataset in iter_completions(*drawn):
         for name, engine in dataset.summarise().items():
             for measure, truth in engine.measures.items():
                 mean = by_engine[name].measures[measure]
@@ -333,7 +333,7 @@ def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(
 def test_the_bounds_of_a_mean_are_reached(drawn: tuple[JudgedDataset, UnjudgedCells]) -> None:
     """Where each document has one snippet and no list is wholly unjudged in a pool of something relevant."""
     scores, returned = drawn[0].compute_scores(), drawn[0].tabulate().returned
-    truths = [dataset.summarise() for dataset in list_completions(*drawn)]
+    truths = [dataset.summarise() for dataset in iter_completions(*drawn)]
     for at, (name, engine) in enumerate(drawn[0].summarise().items()):
         if ((scores.graded[at] == 0) & (returned[at] > 0)[:, None]).any():
             continue

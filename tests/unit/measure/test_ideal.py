@@ -25,7 +25,7 @@ def compute_ideals(dataset: JudgedDataset) -> dict[str, list[float]]:
 def test_no_order_of_the_pool_scores_more(grades: list[int]) -> None:
     best: dict[str, float] = {}
     for order in permutations(grades):
-        for score in make_one_list(order, MEASURES, depth=5).list_scores():
+        for score in make_one_list(order, MEASURES, depth=5).iter_scores():
             assert score.value is not None
             best[score.measure] = max(best.get(score.measure, 0.0), score.value)
     result = compute_ideals(make_side_by_side({"a": grades[:2], "b": grades[2:]}, MEASURES, depth=5))

@@ -104,7 +104,7 @@ def test_equal_to_trec_eval(seed: int, scale: Scale) -> None:
         for engine in "ABCD"
     }
     compared = 0
-    for row in dataset.list_scores():
+    for row in dataset.iter_scores():
         expected = theirs[row.engine][row.query_id][SAME[row.measure]]
         if row.value is None:
             assert expected == 0  # trec_eval's word for "nothing relevant"
@@ -121,7 +121,7 @@ def test_exponential_ndcg_is_trec_evals_over_mapped_gains() -> None:
     theirs = {
         engine: evaluate_by_trec_eval(dataset, engine, {"ndcg_cut_10"}, rel=1, gain=gain) for engine in "ABCD"
     }
-    for row in dataset.list_scores():
+    for row in dataset.iter_scores():
         if row.value is not None:
             assert row.value == pytest.approx(theirs[row.engine][row.query_id]["ndcg_cut_10"], abs=1e-12)
 
@@ -159,7 +159,7 @@ def test_nothing_returned_is_zero_and_nothing_relevant_is_undefined() -> None:
 
 
 def test_judged_of_an_empty_list_is_unknown() -> None:
-    (row,) = make_one_list([], "Judged@10").list_scores()
+    (row,) = make_one_list([], "Judged@10").iter_scores()
     assert (row.value, row.judged) == (None, None)
 
 
@@ -175,7 +175,7 @@ def test_an_engine_that_broke_has_no_value_and_leaves_the_others_alone() -> None
     )
     assert compute_values(dataset, "A") == {"nDCG@10": 1.0, "P@5": pytest.approx(0.2)}
     for engine in ("broke", "absent"):
-        rows = [row for row in dataset.list_scores() if (row.engine, row.query_id) == (engine, "q")]
+        rows = [row for row in dataset.iter_scores() if (row.engine, row.query_id) == (engine, "q")]
         assert {(row.value, row.low, row.high, row.judged) for row in rows} == {(None, None, None, None)}
         assert compute_values(dataset, engine, "r") == {"nDCG@10": 1.0, "P@5": pytest.approx(0.2)}
 
@@ -221,11 +221,11 @@ def test_a_depth_beyond_all_lists_takes_no_memory_and_changes_no_value(grades: S
     names = "nDCG AP R RR RBP ERR SetP AP(own) nDCG(own) nDCG@10 AP@10 P@5 sDCG@5 Success@5 Judged@10"
     rival = [None, 3, 1, 2, 0, 2, 3, 1, 2, 1, 3]
     deep, shallow = (
-        list(make_side_by_side({"engine": grades, "rival": rival}, names, depth=depth).list_scores())
+        list(make_side_by_side({"engine": grades, "rival": rival}, names, depth=depth).iter_scores())
         for depth in (10**12, 100)
     )
     assert deep == shallow
-    far = list(make_side_by_side({"engine": [3, 0, 2]}, "P@1000000 sDCG@3000000", depth=10**12).list_scores())
+    far = list(make_side_by_side({"engine": [3, 0, 2]}, "P@1000000 sDCG@3000000", depth=10**12).iter_scores())
     assert far[0].value == pytest.approx(2e-6)
     ideal = math.fsum(3 / math.log2(1 + rank) for rank in range(1, 3_000_001))
     assert far[1].value == pytest.approx((3 + 2 / 2) / ideal, rel=1e-12)
@@ -299,7 +299,7 @@ def test_a_query_without_one_grade_has_no_value_although_others_have_grades() ->
 def test_a_list_without_one_grade_has_bounds_and_no_value() -> None:
     dataset = make_side_by_side({"engine": [None], "other": [2, 0, 0]}, "P@1 DCG@1")
     assert compute_values(dataset) == {"P@1": None, "DCG@1": None}
-    rows = [row for row in dataset.list_scores() if row.engine == "engine"]
+    rows = [row for row in dataset.iter_scores() if row.engine == "engine"]
     assert [(row.low, row.high) for row in rows] == [(0.0, 1.0), (0.0, 3.0)]
 
 
@@ -310,7 +310,7 @@ def test_a_pool_without_one_grade_says_nothing() -> None:
         "Judged@10": 0.0
     }
     assert compute_values(dataset, "none")["P@5"] == 0.0
-    bounds = {row.measure: (row.low, row.high) for row in dataset.list_scores() if row.engine == "engine"}
+    bounds = {row.measure: (row.low, row.high) for row in dataset.iter_scores() if row.engine == "engine"}
     assert bounds["P@5"] == (0.0, 0.4)
     assert bounds["nDCG@10"] == bounds["AP@10"] == (0.0, 1.0)
 
@@ -320,7 +320,7 @@ def test_a_pool_of_nothing_relevant_known_has_bounds_and_no_value() -> None:
     names = "nDCG@2 AP@2 R@2 nDCG(own)@2"
     dataset = make_side_by_side({"a": [0, None], "b": [None], "c": [0], "none": []}, names, scale=BINARY)
     result: dict[tuple[str, str], Any] = {
-        (row.engine, row.measure): (row.value, row.low, row.high) for row in dataset.list_scores()
+        (row.engine, row.measure): (row.value, row.low, row.high) for row in dataset.iter_scores()
     }
     at_2 = {"nDCG@2": 1 / LOG3, "AP@2": 1 / 2, "R@2": 1}
     for measure, high in at_2.items():
@@ -333,7 +333,7 @@ def test_a_pool_of_nothing_relevant_known_has_bounds_and_no_value() -> None:
 
 def test_the_only_unjudged_result_is_relevant_wherever_the_measure_is_defined() -> None:
     dataset = make_side_by_side({"a": [0, None], "c": [0]}, "nDCG@2")
-    assert [(row.value, row.low, row.high) for row in dataset.list_scores()] == [
+    assert [(row.value, row.low, row.high) for row in dataset.iter_scores()] == [
         (None, pytest.approx(1 / LOG3), pytest.approx(1 / LOG3)),
         (None, 0, 0),
     ]
@@ -342,7 +342,7 @@ def test_the_only_unjudged_result_is_relevant_wherever_the_measure_is_defined() 
 def test_an_unjudged_result_below_the_cutoff_may_define_a_measure() -> None:
     dataset = make_side_by_side({"a": [0, 0, None], "c": [0]}, "nDCG@2 AP@2 P@2")
     result: dict[tuple[str, str], Any] = {
-        (row.engine, row.measure): (row.value, row.low, row.high) for row in dataset.list_scores()
+        (row.engine, row.measure): (row.value, row.low, row.high) for row in dataset.iter_scores()
     }
     assert result["a", "nDCG@2"] == result["a", "AP@2"] == result["c", "AP@2"] == (None, 0, 0)
     assert result["a", "P@2"] == (0, 0, 0)
@@ -388,7 +388,7 @@ def test_a_page_judged_in_other_words_keeps_its_known_grade_in_the_ideal() -> No
         {"A": {"q": ["page/long"]}, "B": {"q": ["page/short", "next"]}},
         [{("q", "page/long"): None, ("q", "page/short"): 2, ("q", "next"): 1}],
     )
-    (row,) = (row for row in dataset.list_scores() if row.engine == "A")
+    (row,) = (row for row in dataset.iter_scores() if row.engine == "A")
     assert row.value is None
     assert row.low == 0
     assert row.high == pytest.approx(3 / (3 + 1 / LOG3))
@@ -412,7 +412,7 @@ def test_an_imputed_grade_in_other_words_raises_the_ideal_of_all() -> None:
 
 def test_judged_is_the_share_down_to_the_cutoff() -> None:
     dataset = make_one_list([3, 2, None, 1], "P@2 P@3 nDCG@10 SetP")
-    assert [row.judged for row in dataset.list_scores()] == pytest.approx([1, 2 / 3, 3 / 4, 3 / 4])
+    assert [row.judged for row in dataset.iter_scores()] == pytest.approx([1, 2 / 3, 3 / 4, 3 / 4])
 
 
 def test_a_repeat_without_a_judgment_is_unjudged_there_alone() -> None:
@@ -422,7 +422,7 @@ def test_a_repeat_without_a_judgment_is_unjudged_there_alone() -> None:
         BINARY,
         measures="P@2 Judged@2",
     )
-    rows = {(row.repeat, row.measure): row for row in dataset.list_scores()}
+    rows = {(row.repeat, row.measure): row for row in dataset.iter_scores()}
     assert rows[0, "P@2"].low == 1
     assert (rows[1, "P@2"].low, rows[1, "P@2"].value, rows[1, "P@2"].high) == (0.5, 1, 1)
     assert rows[1, "Judged@2"].value == 0.5
@@ -473,8 +473,8 @@ def test_documents_of_another_pool_are_refused() -> None:
 
 
 def test_no_rankings_and_no_judgments_are_no_scores() -> None:
-    assert list(JudgedDataset({}, []).list_scores()) == []
-    (row,) = JudgedDataset({"A": {"q": ["x"]}}, []).list_scores()
+    assert list(JudgedDataset({}, []).iter_scores()) == []
+    (row,) = JudgedDataset({"A": {"q": ["x"]}}, []).iter_scores()
     assert (row.repeat, row.value, row.judged) == (0, None, 0)
 
 
@@ -483,7 +483,7 @@ def test_no_rankings_and_no_judgments_are_no_scores() -> None:
 
 def test_rows_come_sorted_and_hold_plain_numbers() -> None:
     dataset = draw_ragged(3, GRADED, "nDCG@10 P@5")
-    rows = list(dataset.list_scores())
+    rows = list(dataset.iter_scores())
     assert len(rows) == 4 * 40 * 2
     keys = [(row.engine, row.query_id, row.repeat) for row in rows]
     assert keys == sorted(keys)
@@ -501,7 +501,7 @@ def test_the_order_of_the_input_never_reaches_a_result(seed: int) -> None:
     rng.shuffle(rankings)
     rng.shuffle(judgments)
     again = score_rankings(rankings, judgments, parse_measures(dataset.measures), GRADED, depth=10)
-    assert list(again.to_records()) == list(dataset.list_scores())
+    assert list(again.to_records()) == list(dataset.iter_scores())
 
 
 def test_the_hash_seed_never_reaches_a_result() -> None:
@@ -518,7 +518,7 @@ def test_the_hash_seed_never_reaches_a_result() -> None:
 
 def list_hexadecimal_values() -> list[str | None]:
     """Return the bits of each value of a data set."""
-    rows = draw_ragged(1, GRADED, "nDCG@10 AP@10 ERR").list_scores()
+    rows = draw_ragged(1, GRADED, "nDCG@10 AP@10 ERR").iter_scores()
     return [None if row.value is None else row.value.hex() for row in rows]
 
 

@@ -92,7 +92,7 @@ def _compute_values(night: Night, lists: Ints, relevant: Floats) -> Floats:
     return np.stack([average, scaled], axis=-1)
 
 
-def list_changes(before: Floats, now: Floats) -> Iterator[EngineChange]:
+def iter_changes(before: Floats, now: Floats) -> Iterator[EngineChange]:
     """Yield the changes to test, engine by engine; nothing is unjudged, so bounds are the change."""
     moved = (now - before).transpose(1, 0, 2).reshape(before.shape[1], -1)
     chances = compute_randomisation_p(moved)

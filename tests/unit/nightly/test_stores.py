@@ -83,11 +83,11 @@ def test_the_first_night_makes_the_shared_store(tmp_path: Path) -> None:
 
 def test_a_store_that_was_kept_apart_takes_the_place_of_the_shared_one(shared_store: Path) -> None:
     quarantined = put(make_night(shared_store, "2026-05-07").quarantined, b=0)
-    assert list(stores.list_quarantined_stores(shared_store.parent)) == [(quarantined, "2026-05-07")]
+    assert list(stores.iter_quarantined_stores(shared_store.parent)) == [(quarantined, "2026-05-07")]
     make_night(shared_store, "2026-05-08").promote(quarantined.name)
     assert read_content(shared_store) == ({"b": 0}, 1)
     assert read_content(shared_store.with_name("verdicts.backup-2026-05-07.sqlite")) == ({"a": 3}, 1)
-    assert list(stores.list_quarantined_stores(shared_store.parent)) == []
+    assert list(stores.iter_quarantined_stores(shared_store.parent)) == []
 
 
 def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from judge.cli.nightly_commands import trend as command
 from judge.cli.render.tables import print_parts
-from judge.cli.render.trend_table import draw_sparkline, list_trend_parts
+from judge.cli.render.trend_table import draw_sparkline, iter_trend_parts
 from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
 from judge.messages import CHINESE, ENGLISH, Translator
@@ -33,7 +33,7 @@ _LEFT_OUT = (
 def render_trend(result: Trend, t: Translator = ENGLISH) -> list[str]:
     screen = Console(file=io.StringIO(), width=200, highlight=False)
     with use_locale_language({"LANG": t.language}):
-        print_parts(list_trend_parts(result), screen)
+        print_parts(iter_trend_parts(result), screen)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue().splitlines()
 

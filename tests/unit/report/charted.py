@@ -10,7 +10,7 @@ from judge.analysis.summary import Summary
 from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, score_rankings
 from judge.report.charts import Chart, ChartData, draw_charts
-from judge.runs.query_entries import list_query_entries
+from judge.runs.query_entries import iter_query_entries
 from judge.runs.results_file import QueryEntry
 from tests.unit.analysis.labelled import make_people, make_run
 
@@ -43,12 +43,12 @@ def make_chart_data(summary: Summary, entries: Iterable[QueryEntry]) -> ChartDat
 def draw_run_charts(run: JudgedRun, agreement: LabelAgreement | None = None) -> tuple[Chart, ...]:
     """Return the charts of the run."""
     summary = summarise_run(run)
-    return draw_charts(summary, make_chart_data(summary, list_entries(run)), agreement)
+    return draw_charts(summary, make_chart_data(summary, iter_entries(run)), agreement)
 
 
-def list_entries(run: JudgedRun) -> Iterator[QueryEntry]:
-    """The queries of the run's results.json, once."""
-    return list_query_entries(run, compute_run_scores(run))
+def iter_entries(run: JudgedRun) -> Iterator[QueryEntry]:
+    """Yield the queries of the run's results.json."""
+    return iter_query_entries(run, compute_run_scores(run))
 
 
 def make_agreement(

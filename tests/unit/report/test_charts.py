@@ -25,7 +25,7 @@ from tests.support.cases import count_examples
 from tests.unit.analysis.labelled import make_run
 from tests.unit.report.charted import (
     draw_run_charts,
-    list_entries,
+    iter_entries,
     make_agreement,
     make_chart_data,
     summarise_run,
@@ -305,7 +305,7 @@ def test_names_and_queries_stay_text_whatever_they_are(a: str, b: str, query: st
         measures="P@2",
         depth=2,
     )
-    summary, entries = summarise_run(run), list(list_entries(run))
+    summary, entries = summarise_run(run), list(iter_entries(run))
     ours = draw_charts(summary, make_chart_data(summary, entries), None)
     renamed_summary = from_json(Summary, rename_engines(to_json(summary), names), "summary.json")
     theirs = draw_charts(
@@ -327,7 +327,7 @@ def test_quality_stands_against_price_and_engines_without_a_price_are_named() ->
     costs = {name: {PRICE: DimensionMean(usd, None, 2)} for name, usd in prices.items()}
     priced = replace(summary, dimensions={"costs": DimensionSummary(costs)})
     charts = {
-        chart.id: chart for chart in draw_charts(priced, make_chart_data(priced, list_entries(run)), None)
+        chart.id: chart for chart in draw_charts(priced, make_chart_data(priced, iter_entries(run)), None)
     }
     chart = charts["prices"]
     assert {row[0]: row[1] for row in chart.rows} == {"A": "8.00", "B": "4.00", "C": "4.00"}
@@ -357,7 +357,7 @@ def test_a_label_stands_where_no_interval_crosses_it(usd: dict[str, float], side
     costs = {name: {PRICE: DimensionMean(price, None, 2)} for name, price in usd.items()}
     priced = replace(summary, dimensions={"costs": DimensionSummary(costs)})
     charts = {
-        chart.id: chart for chart in draw_charts(priced, make_chart_data(priced, list_entries(run)), None)
+        chart.id: chart for chart in draw_charts(priced, make_chart_data(priced, iter_entries(run)), None)
     }
     labels = {
         each.text: "left" if each.get("text-anchor") == "end" else "right"

@@ -26,7 +26,7 @@ from judge.report.comparison_sentences import (
     describe_power,
     describe_segment_differences,
     explain_reversal,
-    list_differences,
+    iter_differences,
     name_deciding_queries,
     rank_means,
     warn_few_queries,
@@ -302,20 +302,20 @@ def test_what_another_measure_says_is_called_descriptive() -> None:
 
 def test_comparisons_stand_below_what_their_figures_are() -> None:
     three = summarise_scores([CLEAR, POOR, POOR]).comparisons
-    english, chinese = ([*list_differences(t, three, 2)] for t in (ENGLISH, CHINESE))
+    english, chinese = ([*iter_differences(t, three, 2)] for t in (ENGLISH, CHINESE))
     assert english[0] == "On the shared queries; the 95% intervals hold for all pairs together:"
     assert chinese[0] == "以下差异只计双方都有得分的查询；95% 置信区间对所有引擎对同时成立："
     assert english[1:] == [f"  {describe_difference(ENGLISH, pair)}" for pair in three[:2]]
-    (header, _) = list_differences(ENGLISH, three[:1], 2)
+    (header, _) = iter_differences(ENGLISH, three[:1], 2)
     assert header == "On the shared queries:"
-    assert [*list_differences(ENGLISH, (), 2)] == []
+    assert [*iter_differences(ENGLISH, (), 2)] == []
 
 
 def test_why_one_pair_has_a_number_of_queries_and_another_has_none_is_said_once() -> None:
     even = [0.5, 0.6] * 30
     far = make_comparison(b="c", outcome="not separated", winner=None, at_least_queries=None)
     pairs = compare_two(even, even[1:] + even[:1]), far
-    *_, first, second, why = list_differences(ENGLISH, pairs, 2)
+    *_, first, second, why = iter_differences(ENGLISH, pairs, 2)
     assert "a test needs 120 or more queries" in first
     assert "not separated; " in second
     assert why == (
@@ -323,7 +323,7 @@ def test_why_one_pair_has_a_number_of_queries_and_another_has_none_is_said_once(
         " the largest difference in its interval; a smaller difference needs more queries."
     )
     for alike in (pairs[:1], pairs[1:], (far, far)):
-        assert [*list_differences(ENGLISH, alike, 2)][-1] == f"  {describe_difference(ENGLISH, alike[-1])}"
+        assert [*iter_differences(ENGLISH, alike, 2)][-1] == f"  {describe_difference(ENGLISH, alike[-1])}"
 
 
 def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> None:

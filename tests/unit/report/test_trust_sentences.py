@@ -13,7 +13,7 @@ from judge.messages import CHINESE, ENGLISH, build_text, build_texts
 from judge.report.run_warnings import (
     advise_on_failures,
     describe_flagged_effect,
-    list_warnings,
+    iter_warnings,
     warn_flagged,
     warn_incomplete,
 )
@@ -64,7 +64,7 @@ def test_a_run_that_stopped_says_why_in_place_of_other_advice() -> None:
         " 401; run it again."
     )
     judged = replace(stopped, judged=10, coverage=1.0)  # but questions of dimensions have no answer
-    assert "The judging stopped: HTTP 401; run it again." in list(list_warnings(ENGLISH, judged))
+    assert "The judging stopped: HTTP 401; run it again." in list(iter_warnings(ENGLISH, judged))
     assert warn_incomplete(CHINESE, stopped).endswith("（10）。评测已停止：密钥无效\\x202e。")
 
 
