@@ -1,7 +1,8 @@
 """Arrays of grades, built from the columns of results and judgments.
 
-Engines and queries are sorted by name, so the order of the input does not influence a result. A topic is
-one query in one repeat; the repeats of a query are neighbours. Lists are padded to the longest one.
+Engines and queries are sorted by name, so the order of the input does not influence a result. A pool has
+the documents of one query, with their grades in one repeat; the pools of a query are neighbours. Lists are
+padded to the longest one.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ NO_GRADE = -1
 
 @dataclass(frozen=True, slots=True)
 class RankedLists:
-    """The list of every engine for every topic, and the pool of these lists.
+    """The lists of all engines, and their pools.
 
-    Arrays have the shape (engines, topics, ranks) unless another one is given. `grade` is `NO_GRADE` where
+    Arrays have the shape (engines, pools, ranks) unless another one is given. `grade` is `NO_GRADE` where
     a snippet is unjudged and past the end of a list. `origin` is the rank (from 0) at which the list shows
-    the document first, -1 past the end. `document` numbers the documents of a topic, `unjudged_index` the
-    unjudged pairs of all topics; -1 elsewhere. `best` (topics, documents) is the best known grade of a
-    document in the pool. `depth` is the depth of judging, which may be larger than the longest list.
+    the document first, -1 past the end. `document` numbers the documents of a pool, `unjudged_index` the
+    unjudged pairs of all pools; -1 elsewhere. `best` (pools, documents) is the best known grade of a
+    document. `depth` is the depth of judging, which may be larger than the longest list.
     """
 
     depth: int
@@ -63,34 +64,34 @@ class RankedLists:
         return gain
 
     def look_up_pool_gains(self, gains: Floats) -> Floats:
-        """Return the (topics, documents) gain of the best known grade of each document, 0 without a grade."""
+        """Return the (pools, documents) gain of the best known grade of each document, 0 without a grade."""
         return np.append(gains, 0.0)[self.best]
 
-    def select_topics(self, chosen: Bools | Ints) -> RankedLists:
-        """Return the lists of the `chosen` topics, by their indexes or marks (topics,)."""
+    def select_pools(self, chosen: Bools | Ints) -> RankedLists:
+        """Return the lists of the `chosen` pools, by their indexes or marks (pools,)."""
         arrays = self.grade, self.origin, self.document, self.unjudged_index
         grade, origin, document, unjudged_index = (array[:, chosen] for array in arrays)
         return RankedLists(self.depth, grade, origin, document, unjudged_index, self.best[chosen])
 
     def complete(self, grades: Ints) -> RankedLists:
-        """Return the lists with all grades filled in, each topic once for every column of `grades`.
+        """Return the lists with all grades filled in, each pool once for every column of `grades`.
 
         `grades` is (unjudged pairs, columns), its rows numbered as in `unjudged_index`. The result has the
-        shape (engines, topics * columns, ranks); the copies of one topic are neighbours.
+        shape (engines, pools * columns, ranks); the copies of one pool are neighbours.
         """
         columns = grades.shape[1]
-        engine, topic, rank = np.nonzero(self.unjudged)
-        drawn = grades[self.unjudged_index[engine, topic, rank]]
-        target = topic[:, None] * columns + np.arange(columns)
+        engine, pool, rank = np.nonzero(self.unjudged)
+        drawn = grades[self.unjudged_index[engine, pool, rank]]
+        target = pool[:, None] * columns + np.arange(columns)
         arrays = self.grade, self.origin, self.document
         grade, origin, document = (np.repeat(array, columns, axis=1) for array in arrays)
         best = np.repeat(self.best, columns, axis=0)
         grade[engine[:, None], target, rank[:, None]] = drawn
-        np.maximum.at(best, (target, self.document[engine, topic, rank][:, None]), drawn)
+        np.maximum.at(best, (target, self.document[engine, pool, rank][:, None]), drawn)
         return RankedLists(self.depth, grade, origin, document, np.full_like(grade, -1), best)
 
     def isolate(self, depth: int) -> RankedLists:
-        """Return each list, cut at `depth`, in a pool of its own: (1, engines * topics, depth)."""
+        """Return each list, cut at `depth`, in a pool of its own: (1, engines * pools, depth)."""
 
         def flatten(array: Ints) -> Ints:
             return np.ascontiguousarray(array[..., :depth]).reshape(1, -1, min(depth, array.shape[-1]))
@@ -101,11 +102,11 @@ class RankedLists:
 
 
 def find_best_grades(grade: Ints, document: Ints, documents: int) -> Ints:
-    """Return the (topics, documents) best grades in lists of (engines, topics, ranks)."""
+    """Return the (pools, documents) best grades in lists of (engines, pools, ranks)."""
     best = np.full((grade.shape[1], documents), NO_GRADE, grade.dtype)
-    topics = np.arange(grade.shape[1])[:, None]
+    pools = np.arange(grade.shape[1])[:, None]
     for of_engine, grades in zip(document, grade, strict=True):  # one by one takes less memory
-        np.maximum.at(best, (topics, of_engine), grades)
+        np.maximum.at(best, (pools, of_engine), grades)
     return best
 
 
@@ -132,7 +133,7 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
     """Return the arrays; raise InputError for a grade off the scale, and two grades of a pair in a repeat."""
     width = min(results.depth, max(_MIN_WIDTH, results.pair.shape[-1]))
     repeats, grades = _collect_grades(results, judgments, scale)
-    times = len(repeats)  # each query is a topic this many times
+    times = len(repeats)  # each query has this many pools
     wider = (0, 0), (0, 0), (0, width - results.pair.shape[-1])
     padded = np.pad(results.document, wider, constant_values=-1)
     origin, document = (np.repeat(array, times, axis=1) for array in (find_origins(padded), padded))

@@ -51,14 +51,14 @@ def impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
 def compute_imputed_values(
     measures: Sequence[Measure], lists: RankedLists, grades: Ints, scale: Scale
 ) -> Floats:
-    """Return the (engines, topics, measures) means over the pools that `grades` complete.
+    """Return the (engines, pools, measures) means over the pools that `grades` complete.
 
     NaN where nothing judged in the pool is relevant and the measure needs it.
     """
-    engines, topics, width = lists.grade.shape
-    means = np.empty((engines, topics, len(measures)))
-    for block in split_blocks(np.arange(topics), engines * width * IMPUTATIONS):
-        completed = lists.select_topics(block).complete(grades)
+    engines, pools, width = lists.grade.shape
+    means = np.empty((engines, pools, len(measures)))
+    for block in split_blocks(np.arange(pools), engines * width * IMPUTATIONS):
+        completed = lists.select_pools(block).complete(grades)
         for index, measure in enumerate(measures):
             drawn = compute_values(measure, completed, scale).reshape(engines, block.size, IMPUTATIONS)
             means[:, block, index] = np.add.reduce(drawn, axis=-1) / IMPUTATIONS

@@ -129,14 +129,14 @@ class Scores:
         if incomplete is not None:
             engines = np.array([incomplete.engines.index(engine) for engine in self.engines], np.int64)
             numbers = {query: number for number, query in enumerate(incomplete.queries)}
-            topics = incomplete.topics[[numbers[query] for query in self.queries]]
-            affected = np.any(topics >= 0, axis=1)
+            pools = incomplete.pools[[numbers[query] for query in self.queries]]
+            affected = np.any(pools >= 0, axis=1)
             exact = incomplete.bound_differences(self.measures[measure], engines[one], engines[two])
             low, high = self.low[..., measure][:, affected], self.high[..., measure][:, affected]
             wide = low[one] - high[two], high[one] - low[two]
             for side, bounds in enumerate((lowest, highest)):
                 bounds[:, affected] = _average_exact_bounds(
-                    wide[side], exact[side], topics[affected], bounds[:, affected]
+                    wide[side], exact[side], pools[affected], bounds[:, affected]
                 )
         return lowest, highest
 
@@ -172,9 +172,9 @@ def score_columns(
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
     incomplete = None
     if np.any(unsure):
-        topics = np.where(unsure, np.cumsum(unsure) - 1, -1).reshape(-1, len(arrays.repeats))
+        pools = np.where(unsure, np.cumsum(unsure) - 1, -1).reshape(-1, len(arrays.repeats))
         incomplete = IncompleteLists(
-            results.engines, results.queries, lists.select_topics(unsure), topics, scale
+            results.engines, results.queries, lists.select_pools(unsure), pools, scale
         )
     value, low, high = _impute_and_bound(arrays, measures, scale, incomplete)
     judged = np.stack([compute_judged_shares(measure, lists) for measure in measures], axis=-1)
@@ -209,13 +209,13 @@ def score_columns(
 def _impute_and_bound(
     arrays: Arrays, measures: Sequence[Measure], scale: Scale, incomplete: IncompleteLists | None
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the (engines, topics, measures) values and bounds, one array where all snippets are judged."""
+    """Return the (engines, pools, measures) values and bounds, one array where all snippets are judged."""
     lists = arrays.lists
     value = np.stack([compute_values(measure, lists, scale) for measure in measures], axis=-1)
     if incomplete is None:
         return value, value, value
     low, high = value.copy(), value.copy()
-    part, unsure = incomplete.lists, incomplete.topics.ravel() >= 0
+    part, unsure = incomplete.lists, incomplete.pools.ravel() >= 0
     bounds = [
         bound_values(measure, part, scale, value[:, unsure, index]) for index, measure in enumerate(measures)
     ]
@@ -263,14 +263,14 @@ def _compute_lowest_mean(low: Floats, sure: Bools) -> Floats:
     return np.where(np.isinf(lowest), np.nan, lowest)
 
 
-def _average_exact_bounds(wide: Floats, exact: Floats, topics: Ints, otherwise: Floats) -> Floats:
+def _average_exact_bounds(wide: Floats, exact: Floats, pools: Ints, otherwise: Floats) -> Floats:
     """Return the (pairs, queries) mean over the repeats of exact bounds where they are known.
 
-    `wide` is (pairs, queries, repeats), `exact` (pairs, topics). The result is `otherwise` where a repeat
+    `wide` is (pairs, queries, repeats), `exact` (pairs, pools). The result is `otherwise` where a repeat
     may have no value, because the mean is then with or without it, and where it has no exact bound.
     """
-    incomplete = topics >= 0
-    ends = np.where(np.isnan(wide) | ~incomplete, wide, exact[:, topics])
+    incomplete = pools >= 0
+    ends = np.where(np.isnan(wide) | ~incomplete, wide, exact[:, pools])
     exactly = ~np.any(np.isnan(ends) & ~np.isnan(wide), axis=-1)
     return np.where(exactly, compute_nan_mean(ends, axis=-1), otherwise)
 

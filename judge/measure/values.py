@@ -1,6 +1,6 @@
 """Values of a measure on ranked lists, and their bounds over all grades of unjudged snippets.
 
-A topic is one query in one repeat, as in `judge.measure.arrays`.
+`judge.measure.arrays` says what a pool is: there is one for each query and repeat.
 
 Bounds of nDCG, AP and R, which the pool divides: there a grade adds to the value of the list and to its
 divisor. Both split into levels, one for each grade that adds gain: a document reaches a level or does not.
@@ -55,7 +55,7 @@ _MAX_COMBINATIONS = 256
 
 
 def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats:
-    """Return the (engines, topics) values of `measure`; an unjudged snippet counts as grade 0.
+    """Return the (engines, pools) values of `measure`; an unjudged snippet counts as grade 0.
 
     NaN where the measure is undefined: for AP and R where nothing in the pool is relevant, for nDCG where
     no grade in the pool is above 0.
@@ -65,11 +65,11 @@ def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats
     gains = compute_gains(measure, scale)
     cutoff = measure.choose_cutoff(lists.depth)
     if measure.own:
-        engines, topics, ranks = lists.grade.shape
-        values = np.empty((engines, topics))
+        engines, pools, ranks = lists.grade.shape
+        values = np.empty((engines, pools))
         # A list alone takes ten times its ranks: a copy of its arrays, and those of its pool.
-        for block in split_blocks(np.arange(topics), 10 * engines * ranks):
-            alone = isolate_lists(measure, lists.select_topics(block))
+        for block in split_blocks(np.arange(pools), 10 * engines * ranks):
+            alone = isolate_lists(measure, lists.select_pools(block))
             values[:, block] = _compute_pooled_values(measure, alone, gains).reshape(engines, -1)
         return values
     if not measure.pool_free:
@@ -79,7 +79,7 @@ def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats
 
 
 def mark_always_defined(measure: Measure, lists: RankedLists, scale: Scale) -> Bools:
-    """Return, for each of (topics,), whether the measure is defined with any grades of unjudged snippets."""
+    """Return, for each of (pools,), whether the measure is defined with any grades of unjudged snippets."""
     if measure.pool_free:
         return np.ones(lists.best.shape[0], bool)
     defined: Bools = np.any(lists.look_up_pool_gains(compute_gains(measure, scale)) > 0, axis=-1)
@@ -87,7 +87,7 @@ def mark_always_defined(measure: Measure, lists: RankedLists, scale: Scale) -> B
 
 
 def compute_judged_shares(measure: Measure, lists: RankedLists) -> Floats:
-    """Return the (engines, topics) share of the snippets down to the cutoff that have a grade."""
+    """Return the (engines, pools) share of the snippets down to the cutoff that have a grade."""
     cutoff = measure.choose_cutoff(lists.depth)
     returned = (lists.origin >= 0)[..., :cutoff]
     graded = returned & (lists.grade[..., :cutoff] != NO_GRADE)
@@ -95,25 +95,25 @@ def compute_judged_shares(measure: Measure, lists: RankedLists) -> Floats:
 
 
 def isolate_lists(measure: Measure, lists: RankedLists) -> RankedLists:
-    """Return the lists for a measure with `own`, each in a pool of its own: (1, engines * topics, ranks)."""
+    """Return the lists for a measure with `own`, each in a pool of its own: (1, engines * pools, ranks)."""
     # AP divides by the relevant documents down to the cutoff, nDCG by an ideal order of the whole list.
     return lists.isolate(measure.choose_cutoff(lists.depth) if measure.name == "AP" else lists.depth)
 
 
 def _compute_pooled_values(measure: Measure, lists: RankedLists, gains: Floats) -> Floats:
-    """Return the (engines, topics) values of nDCG, AP and R."""
+    """Return the (engines, pools) values of nDCG, AP and R."""
     cutoff = measure.choose_cutoff(lists.depth)
-    pool = lists.look_up_pool_gains(gains)
+    pool_gains = lists.look_up_pool_gains(gains)
     if measure.name == "nDCG":
-        divisor = dcg(-np.sort(-pool, axis=-1)[:, :cutoff])
+        divisor = dcg(-np.sort(-pool_gains, axis=-1)[:, :cutoff])
     else:
-        divisor = np.add.reduce(pool, axis=-1)
+        divisor = np.add.reduce(pool_gains, axis=-1)
     gained = apply_formula(measure, lists.look_up_gains(gains, 0.0, cutoff))
     return divide(gained, divisor, 0.0 if measure.own else np.nan)
 
 
 def count_returned(lists: RankedLists) -> Floats:
-    """Return the (engines, topics) lengths of the lists."""
+    """Return the (engines, pools) lengths of the lists."""
     returned: Ints = np.add.reduce(lists.origin >= 0, axis=-1)
     return returned.astype(np.float64)
 
@@ -126,7 +126,7 @@ def split_blocks(indexes: Ints, cells: int) -> Iterator[Ints]:
 
 
 def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floats) -> tuple[Floats, Floats]:
-    """Return the (engines, topics) lowest and highest values over all grades of unjudged snippets.
+    """Return the (engines, pools) lowest and highest values over all grades of unjudged snippets.
 
     Only grades with which the measure is defined count. Where nothing is unjudged both are `value`, the
     result of `compute_values`.
@@ -167,14 +167,14 @@ def _bound_mean(relevance: Floats, is_open: Bools) -> tuple[Floats, Floats]:
 def _bound_pooled_values(
     measure: Measure, lists: RankedLists, gains: Floats, value: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the (engines, topics) lowest and highest possible values of nDCG, AP or R.
+    """Return the (engines, pools) lowest and highest possible values of nDCG, AP or R.
 
     `gains` are those of the grades. Only grades with which the measure is defined count; for a list
     alone it always is, with 0 where nothing is relevant.
     """
     low, high = value.copy(), value.copy()
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
-    view = _View.from_lists(lists.select_topics(unsure), measure.choose_cutoff(lists.depth))
+    view = _View.from_lists(lists.select_pools(unsure), measure.choose_cutoff(lists.depth))
     steps = np.diff(gains)
     levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(gains)) if steps[grade - 1] > 0]
     low[:, unsure] = _find_lowest(measure, view, levels)
@@ -184,10 +184,10 @@ def _bound_pooled_values(
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """The lists down to the cutoff, (engines, topics, ranks), and the pool, (topics, documents).
+    """The lists down to the cutoff, (engines, pools, ranks), and the pools, (pools, documents).
 
     `elsewhere` is the best known grade in the pool of the document at a rank; `rival` marks documents
-    with another unjudged snippet. `undecided` (topics, documents) marks documents with an unjudged snippet.
+    with another unjudged snippet. `undecided` (pools, documents) marks documents with an unjudged snippet.
     """
 
     cutoff: int
@@ -200,15 +200,15 @@ class _View:
 
     @classmethod
     def from_lists(cls, lists: RankedLists, cutoff: int) -> _View:
-        # Where the document at each rank is in an array of (topics, documents).
+        # Where the document at each rank is in an array of (pools, documents).
         documents = np.arange(lists.best.shape[0])[:, None], lists.document
-        engine, topic, rank = np.nonzero(lists.unjudged)
-        # A list alone is a topic, so the pairs of one topic have numbers that another has, too.
-        pairs = topic * (int(lists.unjudged_index.max(initial=0)) + 1)
-        pairs += lists.unjudged_index[engine, topic, rank]
+        engine, pool, rank = np.nonzero(lists.unjudged)
+        # A list alone has a pool of its own, so the pairs of one pool have numbers that another has, too.
+        pairs = pool * (int(lists.unjudged_index.max(initial=0)) + 1)
+        pairs += lists.unjudged_index[engine, pool, rank]
         _, once = np.unique(pairs, return_index=True)
         count = np.zeros(lists.best.shape, np.int64)
-        np.add.at(count, (topic[once], lists.document[engine, topic, rank][once]), 1)
+        np.add.at(count, (pool[once], lists.document[engine, pool, rank][once]), 1)
         seen = np.where(lists.first, lists.grade, NO_GRADE)
         down_to = (..., slice(cutoff))
         return cls(
@@ -223,7 +223,7 @@ class _View:
 
 
 def _find_highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
-    """Return the (engines, topics) highest values: "Highest" in the docstring of this module."""
+    """Return the (engines, pools) highest values: "Highest" in the docstring of this module."""
     ratios = []
     for level, worth in levels:
         given = view.first_unjudged & (view.elsewhere >= level)
@@ -236,7 +236,7 @@ def _find_highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
 
 
 def _find_lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
-    """Return the (engines, topics) lowest values: "Lowest" in the docstring of this module."""
+    """Return the (engines, pools) lowest values: "Lowest" in the docstring of this module."""
     top = levels[-1][0]
     free = view.first_unjudged & ~view.rival & (view.elsewhere < top)
     order = np.where(free, free[..., ::-1].cumsum(-1)[..., ::-1], 0)
@@ -253,7 +253,7 @@ def _find_lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
 def _evaluate_counts(
     measure: Measure, view: _View, sure: Bools, order: Ints, documents: tuple[Ints, Ints]
 ) -> Floats:
-    """Return (2, counts, engines, topics): the value and its divisor with 0, 1, … more relevant snippets.
+    """Return (2, counts, engines, pools): the value and its divisor with 0, 1, … more relevant snippets.
 
     `sure` marks snippets that are relevant anyway, `order` numbers the others from 1 in the order in which
     they become relevant. `documents` are the numbers of relevant documents in the pool, and how many more
@@ -273,9 +273,9 @@ def _evaluate_counts(
 
 
 def _maximise_ratio(levels: Floats) -> Floats:
-    """Return the (engines, topics) highest ratio of sums, with one count chosen at each level.
+    """Return the (engines, pools) highest ratio of sums, with one count chosen at each level.
 
-    `levels` is (levels, 2, counts, engines, topics): numerators and divisors. The loop ends, because every
+    `levels` is (levels, 2, counts, engines, pools): numerators and divisors. The loop ends, because every
     round but the last raises a ratio, and their number is finite.
     """
     gained, divisors = levels[:, 0], levels[:, 1]
@@ -291,31 +291,31 @@ def _maximise_ratio(levels: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class IncompleteLists:
-    """The lists of all engines on the topics that have an unjudged snippet.
+    """The lists of all engines in the pools that have an unjudged snippet.
 
-    `topics` (queries, repeats) numbers these topics, -1 elsewhere. `engines` and `queries` are all scored
+    `pools` (queries, repeats) numbers these pools, -1 elsewhere. `engines` and `queries` are all scored
     ones, with or without an unjudged snippet.
     """
 
     engines: tuple[str, ...]
     queries: tuple[str, ...]
     lists: RankedLists
-    topics: Ints
+    pools: Ints
     scale: Scale
 
     def bound_differences(self, measure: Measure, one: Ints, two: Ints) -> tuple[Floats, Floats]:
-        """Return the (pairs, topics) lowest and highest value of engine `one` minus the value of `two`.
+        """Return the (pairs, pools) lowest and highest value of engine `one` minus the value of `two`.
 
-        `one` and `two` (pairs,) are indexes of engines. NaN where a topic has too many unjudged snippets, and
+        `one` and `two` (pairs,) are indexes of engines. NaN where a pool has too many unjudged snippets, and
         where the measure is undefined with some of their grades.
         """
         lowest = np.full((one.size, self.lists.grade.shape[1]), np.nan)
         highest = lowest.copy()
-        for topics, grades in self._iter_combinations(measure):
+        for pools, grades in self._iter_combinations(measure):
             combinations = grades.shape[1]
             cells = combinations * self.lists.grade[:, 0].size
-            for block in split_blocks(topics, cells):
-                values = compute_values(measure, self.lists.select_topics(block).complete(grades), self.scale)
+            for block in split_blocks(pools, cells):
+                values = compute_values(measure, self.lists.select_pools(block).complete(grades), self.scale)
                 by_engine = values.reshape(len(self.engines), block.size, combinations)
                 for pairs in split_blocks(np.arange(one.size), block.size * combinations):
                     difference = by_engine[one[pairs]] - by_engine[two[pairs]]
@@ -324,18 +324,18 @@ class IncompleteLists:
         return lowest, highest
 
     def _iter_combinations(self, measure: Measure) -> Iterator[tuple[Ints, Ints]]:
-        """Yield topics with the (unjudged pairs, combinations) grades that can influence `measure`."""
+        """Yield pools with the (unjudged pairs, combinations) grades that can influence `measure`."""
         lists, levels = self.lists, self.scale.top + 1
         seen = lists.unjudged
         if measure.pool_free and not measure.own:
             seen = seen & (np.arange(seen.shape[-1]) < measure.choose_cutoff(lists.depth))
-        _, topic, _ = np.nonzero(seen)
+        _, pool, _ = np.nonzero(seen)
         pair, first = np.unique(lists.unjudged_index[seen], return_index=True)
-        topic = topic[first]
-        by_topic = np.argsort(topic, kind="stable")
-        pair, topic = pair[by_topic], topic[by_topic]
-        counts = np.bincount(topic, minlength=seen.shape[1])
-        number = np.arange(topic.size) - (np.cumsum(counts) - counts)[topic]
+        pool = pool[first]
+        by_pool = np.argsort(pool, kind="stable")
+        pair, pool = pair[by_pool], pool[by_pool]
+        counts = np.bincount(pool, minlength=seen.shape[1])
+        number = np.arange(pool.size) - (np.cumsum(counts) - counts)[pool]
         defined = mark_always_defined(measure, lists, self.scale)
         for count in list_distinct(counts).tolist():
             if levels**count > _MAX_COMBINATIONS:
@@ -343,5 +343,5 @@ class IncompleteLists:
             chosen = defined & (counts == count)
             every = np.array(list(product(range(levels), repeat=count)), dtype=np.int64).T
             grades = np.zeros((int(lists.unjudged_index.max()) + 1, levels**count), np.int64)
-            grades[pair[chosen[topic]]] = every[number[chosen[topic]]] if count else 0
+            grades[pair[chosen[pool]]] = every[number[chosen[pool]]] if count else 0
             yield np.flatnonzero(chosen), grades
