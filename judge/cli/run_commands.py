@@ -136,12 +136,12 @@ def _format_comment(text: str) -> Iterator[str]:
 
 def _format_option(model: type[Any], name: str, option: Option, *, table: str = "") -> Iterator[str]:
     """Yield the text of an option, and a line with its default or an example."""
-    from judge.config.option_checks import iter_spellings, list_fields, list_options
+    from judge.config.option_checks import list_fields, list_options, list_spellings
     from judge.config.run import MAX_TOKENS
     from judge.config.toml_file import name_keys
     from judge.measure.measures import DEFAULT_MEASURES
 
-    spellings = iter_spellings(model, list_options(model))
+    spellings = list_spellings(model, list_options(model))
     yield from _format_comment(t.replace_edit(partial(name_keys, spellings=spellings))(option.help))
     field = list_fields(model)[name]
     if name in _SET_FIRST:
