@@ -170,7 +170,7 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
         first = next(iter(loaded.values()))
         more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
         combined = combine_runs(loaded, more)
-        summary = analyse_run(combined.run, combined.pairs).summary
+        summary = analyse_run(combined.run, combined.engine_pairs).summary
     return replace(
         summary, runs=tuple(str(path) for path in paths), remarks=(*combined.notes, *combined.terms)
     )

@@ -153,8 +153,10 @@ def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: Asker) -> Dim
         _compare_with_measure(run, plan, preferences),
     )
     position = average_values(((1 + value) / 2 for value in positions), most=1.0)
-    pairs = [EnginePair(plan.a, plan.b, _FIRST_LIST, position)]
-    return summarise_dimension(values, (plan.a, plan.b), remarks, notes[:_MAX_NOTES], pairs=pairs)
+    engine_pairs = [EnginePair(plan.a, plan.b, _FIRST_LIST, position)]
+    return summarise_dimension(
+        values, (plan.a, plan.b), remarks, notes[:_MAX_NOTES], engine_pairs=engine_pairs
+    )
 
 
 def _describe_preferences(

@@ -35,13 +35,13 @@ class CombinedRuns:
     """Several runs as one, with the measures that can be compared.
 
     `notes` say how these runs were made comparable, `terms` what holds for all runs that are compared.
-    `pairs` are the pairs of engines to compare: one engine in two runs, and engines that are in one run only,
-    of different runs; None for all pairs. `names` has the name of each (run, engine) here. `shift` is the
-    most significant change of grades, None when the runs share no graded pair.
+    `engine_pairs` are those to compare: one engine in two runs, and engines that are in one run only, of
+    different runs; None for all. `names` has the name of each (run, engine) here. `shift` is the most
+    significant change of grades, None when the runs share no graded pair.
     """
 
     run: JudgedRun
-    pairs: frozenset[frozenset[str]] | None
+    engine_pairs: frozenset[frozenset[str]] | None
     notes: tuple[str, ...]
     terms: tuple[str, ...]
     names: Mapping[tuple[str, str], str]
@@ -78,10 +78,10 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
         selftest={name: entry for run in runs.values() for name, entry in run.spec.selftest.items()},
         labels=_combine_expected_labels(runs, separate, pool),
     )
-    pairs = _list_compared_pairs(names)
+    engine_pairs = _find_engine_pairs(names)
     notes = tuple(_write_notes(runs, len(queries), repeats, judgments, unequal))
-    terms = tuple(_write_terms(pooled.results, pairs, unequal))
-    return CombinedRuns(JudgedRun(separate, pool, separated, spec), pairs, notes, terms, names, shift)
+    terms = tuple(_write_terms(pooled.results, engine_pairs, unequal))
+    return CombinedRuns(JudgedRun(separate, pool, separated, spec), engine_pairs, notes, terms, names, shift)
 
 
 def _pool_results(
@@ -210,7 +210,7 @@ def _name_engines(runs: Mapping[str, JudgedRun]) -> dict[tuple[str, str], str]:
     return names
 
 
-def _list_compared_pairs(names: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]] | None:
+def _find_engine_pairs(names: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]] | None:
     """Return the pairs of engines to compare; None, for all, when no engine is in two runs."""
     times = Counter(engine for _, engine in names)
     if max(times.values()) == 1:
@@ -296,12 +296,12 @@ def _write_notes(
         )
 
 
-def _write_terms(results: int, pairs: Collection[object] | None, unequal: str) -> Iterator[str]:
+def _write_terms(results: int, engine_pairs: Collection[object] | None, unequal: str) -> Iterator[str]:
     if not unequal:
         yield Message(
             "all runs are measured on one pool, the {results:,} results of all of them: these means can"
             " differ from those of a run alone",
             results=results,
         )
-    if pairs is not None:
+    if engine_pairs is not None:
         yield Message("engines are compared across runs; within a run: judge compare RUN")

@@ -89,12 +89,12 @@ class DimensionSummary:
         """The names of the measures, in the order of the first engine that has them."""
         return list(dict.fromkeys(name for means in self.engines.values() for name in means))
 
-    def group_pairs(self, order: Sequence[str]) -> dict[str, list[EnginePair]]:
+    def group_engine_pairs(self, order: Sequence[str]) -> dict[str, list[EnginePair]]:
         """Return the pairs of engines by measure, in the `order` of the engines."""
-        pairs_by_measure: dict[str, list[EnginePair]] = {}
-        for pair in sorted(self.pairs, key=lambda pair: sorted(map(order.index, (pair.a, pair.b)))):
-            pairs_by_measure.setdefault(pair.measure, []).append(pair)
-        return pairs_by_measure
+        by_measure: dict[str, list[EnginePair]] = {}
+        for engine_pair in sorted(self.pairs, key=lambda pair: sorted(map(order.index, (pair.a, pair.b)))):
+            by_measure.setdefault(engine_pair.measure, []).append(engine_pair)
+        return by_measure
 
     def find_mean(self, engine: str, measure: str) -> DimensionMean:
         """Return the mean of an engine by a measure, an unknown one where there is none."""
@@ -126,7 +126,7 @@ def summarise_dimension(
     remarks: Iterable[str] = (),
     notes: Iterable[DimensionNote] = (),
     ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
-    pairs: Iterable[EnginePair] = (),
+    engine_pairs: Iterable[EnginePair] = (),
 ) -> DimensionResult:
     """Return the result of a dimension whose means are over the queries with a value.
 
@@ -143,4 +143,4 @@ def summarise_dimension(
         }
         for engine, rows in by_engine.items()
     }
-    return DimensionResult(DimensionSummary(means, tuple(remarks), tuple(notes), tuple(pairs)), values)
+    return DimensionResult(DimensionSummary(means, tuple(remarks), tuple(notes), tuple(engine_pairs)), values)

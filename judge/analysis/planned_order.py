@@ -234,8 +234,8 @@ def _compare(
     plan: PairPlan, estimates: Sequence[tuple[LabelledDraw, EstimatedDifference]], alpha: float
 ) -> tuple[PlannedDifference, ...]:
     """Return the comparisons; a pair of engines that is not compared, or cannot be tested, has a p of 1."""
-    pairs = len(plan.engines) * (len(plan.engines) - 1) // 2
-    p = np.ones(pairs)
+    engine_pairs = len(plan.engines) * (len(plan.engines) - 1) // 2
+    p = np.ones(engine_pairs)
     for number, (_, estimate) in enumerate(estimates):
         if estimate.different >= MIN_DIFFERING and (value := estimate.test()) is not None:
             p[number] = value
@@ -246,7 +246,7 @@ def _compare(
     order = np.argsort(np.argsort(p, kind="stable"))
     comparisons = []
     for number, (draw, estimate) in enumerate(estimates):
-        level = 1 - alpha / (pairs - min(int(order[number]), passed))
+        level = 1 - alpha / (engine_pairs - min(int(order[number]), passed))
         lead = plan.means[0] - plan.means[number + 1]
         interval = estimate.make_interval(level) if estimate.different >= MIN_DIFFERING else None
         comparisons.append(

@@ -195,10 +195,10 @@ class Summary:
     @property
     def against(self) -> str | None:
         """The engine with which all others are compared, None where other pairs are compared, too."""
-        pairs = {frozenset((comparison.a, comparison.b)) for comparison in self.comparisons}
-        if self.runs or len(self.engines) < 3 or len(pairs) != len(self.engines) - 1:
+        engine_pairs = {frozenset((comparison.a, comparison.b)) for comparison in self.comparisons}
+        if self.runs or len(self.engines) < 3 or len(engine_pairs) != len(self.engines) - 1:
             return None
-        return next(iter(frozenset.intersection(*pairs)), None)
+        return next(iter(frozenset.intersection(*engine_pairs)), None)
 
     def select_comparisons(self, measure: str | None) -> list[PairComparison]:
         """Return the comparisons by `measure`."""

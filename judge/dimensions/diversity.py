@@ -42,7 +42,7 @@ def measure_diversity(run: JudgedRun, _: object) -> DimensionResult:
     ranges = {f"sites@{depth}": (0.0, float(depth))}
     similarities = {key: compare_snippets(snippets) for key, snippets in lists.items()}
     values = {key: measure_list(snippets, similarities[key], depth) for key, snippets in lists.items()}
-    return _summarise_with_mmr(run, similarities, values, ranges, pairs=_compare_engines(run))
+    return _summarise_with_mmr(run, similarities, values, ranges, engine_pairs=_compare_engines(run))
 
 
 def measure_embedding_diversity(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
@@ -73,7 +73,7 @@ def measure_embedding_diversity(run: JudgedRun, options: DimensionOptions) -> Di
         rows = np.array([units.get(snippet.id, nowhere) for snippet in snippets]).reshape(-1, len(nowhere))
         similarities[key] = np.nan_to_num(rows @ rows.T)
         embedded = rows[~np.isnan(rows[:, 0])]
-        values[key] = {f"similarity@{depth}": _average_pairs(embedded @ embedded.T)}
+        values[key] = {f"similarity@{depth}": _average_similarity(embedded @ embedded.T)}
     ranges = {f"similarity@{depth}": (-1.0, 1.0)}
     remark = Message("the embeddings are {name}", name=options.diversity_embeddings)
     return _summarise_with_mmr(run, similarities, values, ranges, remarks=(remark,))
@@ -86,11 +86,11 @@ def measure_list(snippets: Sequence[Snippet], similarity: Floats, depth: int) ->
     return {
         f"sites@{depth}": None if None in sites else float(len(set(sites))),
         f"near-duplicates@{depth}": float((above >= _NEAR_DUPLICATE).any(1).mean()) if snippets else None,
-        f"similarity@{depth}": _average_pairs(similarity),
+        f"similarity@{depth}": _average_similarity(similarity),
     }
 
 
-def _average_pairs(similarity: Floats) -> float | None:
+def _average_similarity(similarity: Floats) -> float | None:
     similarities = similarity[np.triu_indices(len(similarity), 1)]
     return float(similarities.mean()) if similarities.size else None
 
@@ -131,7 +131,7 @@ def _summarise_with_mmr(
     ranges: Mapping[str, tuple[float, float]],
     *,
     remarks: Iterable[str] = (),
-    pairs: Iterable[EnginePair] = (),
+    engine_pairs: Iterable[EnginePair] = (),
 ) -> DimensionResult:
     """Return the result, to which what each list scores in the order of MMR is added."""
     measure = next((measure for measure in run.spec.measures if measure.compares_engines), None)
@@ -147,7 +147,7 @@ def _summarise_with_mmr(
         scores, name = score_lists(replace(run, dataset=data), measure), f"MMR {measure}"
         values = {key: {**row, name: scores[key]} for key, row in values.items()}
         ranges = {**ranges, name: (0.0, find_largest_value(measure, run.spec.scale, run.pool.depth))}
-    return summarise_dimension(values, run.dataset.engines, remarks, ranges=ranges, pairs=pairs)
+    return summarise_dimension(values, run.dataset.engines, remarks, ranges=ranges, engine_pairs=engine_pairs)
 
 
 def _compare_engines(run: JudgedRun) -> Iterator[EnginePair]:

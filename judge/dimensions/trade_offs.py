@@ -161,7 +161,7 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     )
     values = {key: {"total": total} for key, total in totals.items()}
     remark = Message("shares of the total: {shares}", shares=shares)
-    return summarise_dimension(values, run.dataset.engines, (remark,), pairs=engine_pairs)
+    return summarise_dimension(values, run.dataset.engines, (remark,), engine_pairs=engine_pairs)
 
 
 def _read_part(run: JudgedRun, name: str) -> dict[ListKey, float | None]:

@@ -50,15 +50,15 @@ class PairComparison:
     in words: "better" (`a` is, and is the `winner`), "not separated", or "undetermined" when the interval
     excludes 0 and the worst-case range does not. `difference` is the mean of a - b over the `n` queries
     where both have a value, `ci95` its simultaneous 95% interval (wider by a tenth of the worst case where
-    pairs are unjudged), `p_adjusted` its p-value adjusted for all pairs of the measure: at most 0.05 exactly
-    when the interval excludes 0. `bounds` is its range over all grades of the unjudged snippets. `d_z` is the
-    difference divided by its standard deviation `sd`. Engine `a` has the higher value on `wins` queries, `b`
-    on `losses`. `robust` says whether the interval still excludes 0 with the least favourable grades of the
-    unjudged snippets, None where no engine is better.
+    pairs are unjudged), `p_adjusted` its p-value adjusted for all comparisons by the measure: at most 0.05
+    exactly when the interval excludes 0. `bounds` is its range over all grades of the unjudged snippets.
+    `d_z` is the difference divided by its standard deviation `sd`. Engine `a` has the higher value on `wins`
+    queries, `b` on `losses`. `robust` says whether the interval still excludes 0 with the least favourable
+    grades of the unjudged snippets, None where no engine is better.
 
     `detectable` is the true difference that `n` queries find with 80% power, `detectable_doubled` the same
     for 2·n queries, None where the measure has no such difference. `at_least_queries` is the least number of
-    queries that can separate the pair, None when `n` may be enough. A number is None where it is unknown.
+    queries that can separate the engines, None when `n` may be enough. A number is None where it is unknown.
     """
 
     measure: str
@@ -111,7 +111,7 @@ def describe_outcome(t: Translator, comparison: PairComparison) -> str:
             "not separated (the difference is the same on every query, and these are too few to show that it"
             " always is)"
         )
-    # A pair that was not tested has neither.
+    # A comparison without a test has neither.
     if comparison.detectable is None and comparison.at_least_queries is None and comparison.n < MIN_QUERIES:
         return t(
             "not separated (only {queries} with values for both, too few for such differences)",
@@ -130,9 +130,9 @@ def compare_engines(
 ) -> tuple[PairComparison, ...]:
     """Return the comparison of every pair of engines, measure by measure.
 
-    Measures that do not compare engines are skipped. `among` names the pairs to compare, None for all. The
-    error is divided by `families`, for callers that compare several times, as for segments. Within a
-    measure the pairs are sorted by the means of their engines: best against second first.
+    Measures that do not compare engines are skipped. `among` names the pairs of engines to compare, None for
+    all. The error is divided by `families`, for callers that compare several times, as for segments. Within
+    a measure the comparisons are sorted by the means of their engines: best against second first.
     """
     indexes = [index for index, measure in enumerate(scores.measures) if measure.compares_engines]
     order = sorted(range(len(scores.engines)), key=lambda index: make_natural_key(scores.engines[index]))
@@ -155,19 +155,23 @@ def compare_engines(
 
 
 def _compare_measures(
-    scores: Scores, value: Floats, indexes: Sequence[int], pairs: Sequence[tuple[int, int]], families: int
+    scores: Scores,
+    value: Floats,
+    indexes: Sequence[int],
+    engine_pairs: Sequence[tuple[int, int]],
+    families: int,
 ) -> Iterator[PairComparison]:
-    one, two = np.array(pairs).T
+    one, two = np.array(engine_pairs).T
     by_measure = value[..., indexes].transpose(1, 2, 0)
-    differences = by_measure[..., one] - by_measure[..., two]  # (queries, measures, pairs)
+    differences = by_measure[..., one] - by_measure[..., two]  # (queries, measures, engine pairs)
     # A mean that is lower by rounding alone is the same mean: names decide.
     swapped = compute_nan_mean(differences, axis=0) < -TIE
     differences *= np.where(swapped, -1.0, 1.0)
-    sides = np.where(swapped, [[two], [one]], [[one], [two]])  # (2, measures, pairs)
+    sides = np.where(swapped, [[two], [one]], [[one], [two]])  # (2, measures, engine pairs)
     named = zip(sides[0], sides[1], indexes, strict=True)
     bounds = [scores.bound_differences(first, second, index) for first, second, index in named]
     bounded = [compute_bounded_mean(differences[:, row].T, *ends) for row, ends in enumerate(bounds)]
-    ranges = np.stack(bounded, axis=1)  # (3, measures, pairs)
+    ranges = np.stack(bounded, axis=1)  # (3, measures, engine pairs)
     mean, least, most = ranges
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - least, most - mean]))
     tests = compare_means(
@@ -177,13 +181,13 @@ def _compare_measures(
         means = compute_nan_mean(value[..., index], axis=1).tolist()
         best_first = rank_engines(dict(zip(scores.engines, means, strict=True)))
         place = {engine: number for number, engine in enumerate(best_first)}
-        compared = _compare_pairs(
+        compared = _compare_by_measure(
             scores, index, sides[:, row], test, differences[:, row], ranges[1:, row], bounds[row][0], families
         )
-        yield from sorted(compared, key=lambda pair: sorted((place[pair.a], place[pair.b])))
+        yield from sorted(compared, key=lambda comparison: sorted((place[comparison.a], place[comparison.b])))
 
 
-def _compare_pairs(
+def _compare_by_measure(
     scores: Scores,
     index: int,
     sides: Ints,
@@ -193,10 +197,10 @@ def _compare_pairs(
     lowest: Floats,
     families: int,
 ) -> Iterator[PairComparison]:
-    """Yield the comparison of each column of (2, pairs) engines by one measure.
+    """Yield the comparison of each column of (2, engine pairs) indexes of engines by one measure.
 
-    `differences` (queries, pairs) are of the first engine minus the second, `worst_case` (2, pairs) the range
-    of their means, `lowest` (pairs, queries) their lowest values.
+    `differences` (queries, engine pairs) are of the first engine minus the second, `worst_case` (2, engine
+    pairs) the range of their means, `lowest` (engine pairs, queries) their lowest values.
     """
     counts = np.stack([~np.isnan(differences), differences > TIE, differences < -TIE]).sum(1)
     decides = not any(measure.compares_engines for measure in scores.measures[:index])

@@ -32,7 +32,7 @@ def tau(first: Floats, second: Floats) -> float | None:
 
     None for fewer than 2 engines and where one side ties all engines.
     """
-    ahead, behind = _compare_pairs(first), _compare_pairs(second)
+    ahead, behind = _compare_scores(first), _compare_scores(second)
     untied = float(np.square(ahead).sum() * np.square(behind).sum())
     return float((ahead * behind).sum() / np.sqrt(untied)) if untied else None
 
@@ -44,7 +44,7 @@ def tau_ap(truth: Floats, estimate: Floats) -> float | None:
     better. Ties in either order count with the mean over all ways to break them (tau_ap,a of Urbano &
     Marrero 2017). None for fewer than 2 engines and where one side ties all engines.
     """
-    ahead, above = _compare_pairs(truth), _compare_pairs(estimate)
+    ahead, above = _compare_scores(truth), _compare_scores(estimate)
     if not (ahead.any() and above.any()):
         return None
     # Over all ways to break ties, a tied pair adds 0. The strictly higher engines remain, and a rank that
@@ -77,15 +77,15 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
 def find_swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[tuple[str, str], ...]:
     """Return the pairs of engines that the two sides order differently, without ties.
 
-    The truly better engine comes first in a pair; pairs are in the true order, best first.
+    The truly better engine of a pair comes first; the pairs are in the true order, best first.
     """
-    reversed_pairs = _compare_pairs(truth) * _compare_pairs(estimate) < 0
+    is_reversed = _compare_scores(truth) * _compare_scores(estimate) < 0
     order = list(map(names.index, rank_engines(dict(zip(names, truth.tolist(), strict=True)))))
-    swapped = ((one, two) for one, two in combinations(order, 2) if reversed_pairs[one, two])
+    swapped = ((one, two) for one, two in combinations(order, 2) if is_reversed[one, two])
     return tuple((names[better], names[worse]) for better, worse in swapped)
 
 
-def _compare_pairs(scores: Floats) -> Floats:
+def _compare_scores(scores: Floats) -> Floats:
     """Return (engines, engines): 1 where the row has the higher score, -1 the lower, 0 for a tie."""
     difference = np.subtract.outer(scores, scores)
     return np.where(np.abs(difference) > TIE, np.sign(difference), 0.0)
@@ -228,11 +228,11 @@ def find_widest_gap(engines: Sequence[str], engine: Ints, results: PairedGrades)
 
 
 def _compute_margins(cells: Floats, one: Ints, other: Ints) -> Floats:
-    """Return (pairs,) half widths of the intervals of differences, NaN with too few queries.
+    """Return (engine pairs,) half widths of the intervals of differences, NaN with too few queries.
 
     The variance is that of the jackknife over queries, because errors on one query are correlated. The t
     distribution has one degree of freedom fewer than the engine with fewer queries has queries. The level
-    is corrected for the number of pairs (Bonferroni; Dunn 1961).
+    is corrected for the number of engine pairs (Bonferroni; Dunn 1961).
     """
     from scipy.special import stdtrit
 

@@ -229,7 +229,7 @@ def correct_engines(
     differences = [_subtract_samples(*two) for two in combinations(samples, 2)]
     warnings = _check_samples([*samples, *differences])
     corrected = {sample.engines[0]: correct_mean(sample, 0.95) for sample in samples}
-    return MeasureCalibration(corrected, tuple(_correct_pairs(differences)), warnings)
+    return MeasureCalibration(corrected, tuple(_correct_differences(differences)), warnings)
 
 
 def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -> tuple[str, ...]:
@@ -366,7 +366,7 @@ def _name_engines(sample: LabelledSample) -> Message:
     return Message("engines {a!r} and {b!r}", a=a, b=b)
 
 
-def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDifference]:
+def _correct_differences(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDifference]:
     for sample in samples:
         level = 1 - ALPHA / len(samples)
         mean = correct_mean(sample, level)

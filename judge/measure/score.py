@@ -116,10 +116,10 @@ class Scores:
         }
 
     def bound_differences(self, one: Ints, two: Ints, measure: int) -> tuple[Floats, Floats]:
-        """Return the (pairs, queries) lowest and highest one - two over all grades of unjudged snippets.
+        """Return the (engine pairs, queries) lowest and highest one - two over all grades of the unjudged.
 
-        `one` and `two` (pairs,) are indexes of engines, `measure` is the index of a measure. Repeats are
-        averaged. NaN where an engine has no `low` and `high`. On queries with many unjudged snippets, and
+        `one` and `two` (engine pairs,) are indexes of engines, `measure` is the index of a measure. Repeats
+        are averaged. NaN where an engine has no `low` and `high`. On queries with many unjudged snippets, and
         where only unjudged snippets can make the measure defined, the bounds can be too wide.
         """
         chosen = self.select(measures=[self.measures[measure]])
@@ -264,10 +264,10 @@ def _compute_lowest_mean(low: Floats, sure: Bools) -> Floats:
 
 
 def _average_exact_bounds(wide: Floats, exact: Floats, pools: Ints, otherwise: Floats) -> Floats:
-    """Return the (pairs, queries) mean over the repeats of exact bounds where they are known.
+    """Return the (engine pairs, queries) mean over the repeats of exact bounds where they are known.
 
-    `wide` is (pairs, queries, repeats), `exact` (pairs, pools). The result is `otherwise` where a repeat
-    may have no value, because the mean is then with or without it, and where it has no exact bound.
+    `wide` is (engine pairs, queries, repeats), `exact` (engine pairs, pools). The result is `otherwise` where
+    a repeat may have no value, because the mean is then with or without it, and where it has no exact bound.
     """
     incomplete = pools >= 0
     ends = np.where(np.isnan(wide) | ~incomplete, wide, exact[:, pools])

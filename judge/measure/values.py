@@ -304,10 +304,10 @@ class IncompleteLists:
     scale: Scale
 
     def bound_differences(self, measure: Measure, one: Ints, two: Ints) -> tuple[Floats, Floats]:
-        """Return the (pairs, pools) lowest and highest value of engine `one` minus the value of `two`.
+        """Return the (engine pairs, pools) lowest and highest value of engine `one` minus the value of `two`.
 
-        `one` and `two` (pairs,) are indexes of engines. NaN where a pool has too many unjudged snippets, and
-        where the measure is undefined with some of their grades.
+        `one` and `two` (engine pairs,) are indexes of engines. NaN where a pool has too many unjudged
+        snippets, and where the measure is undefined with some of their grades.
         """
         lowest = np.full((one.size, self.lists.grade.shape[1]), np.nan)
         highest = lowest.copy()
@@ -317,10 +317,10 @@ class IncompleteLists:
             for block in split_blocks(pools, cells):
                 values = compute_values(measure, self.lists.select_pools(block).complete(grades), self.scale)
                 by_engine = values.reshape(len(self.engines), block.size, combinations)
-                for pairs in split_blocks(np.arange(one.size), block.size * combinations):
-                    difference = by_engine[one[pairs]] - by_engine[two[pairs]]
-                    lowest[np.ix_(pairs, block)] = difference.min(-1)
-                    highest[np.ix_(pairs, block)] = difference.max(-1)
+                for engine_pairs in split_blocks(np.arange(one.size), block.size * combinations):
+                    difference = by_engine[one[engine_pairs]] - by_engine[two[engine_pairs]]
+                    lowest[np.ix_(engine_pairs, block)] = difference.min(-1)
+                    highest[np.ix_(engine_pairs, block)] = difference.max(-1)
         return lowest, highest
 
     def _iter_combinations(self, measure: Measure) -> Iterator[tuple[Ints, Ints]]:

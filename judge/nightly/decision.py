@@ -127,10 +127,10 @@ def list_reasons(night: NightRecord, shorten: Callable[[str], str] = str) -> tup
     """
     # After the headline come the reasons, then what was compared.
     stored = [sentence.zh for sentence in night.banner[1:]]
-    pairs = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
+    with_chinese = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
     texts = [
         Bilingual(shorten(reason), shorten(CHINESE(reason) if isinstance(reason, Message) else chinese))
-        for reason, chinese in pairs
+        for reason, chinese in with_chinese
     ]
     for position, drop in enumerate(night.select_outcomes("regression")[: len(texts)]):
         if None not in (drop.baseline, drop.tonight, drop.p_holm):

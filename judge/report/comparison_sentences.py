@@ -267,7 +267,7 @@ def iter_differences(t: Translator, comparisons: Sequence[PairComparison], most:
 
 
 def explain_no_number(t: Translator, comparisons: Sequence[PairComparison]) -> str:
-    """Return why some pairs that are not separated have no number of queries and others do; else ""."""
+    """Return why some engines that are not separated have no number of queries and others do; else ""."""
     has_no_number = {
         comparison.at_least_queries is None
         for comparison in comparisons
@@ -290,8 +290,8 @@ def is_unsure(comparison: PairComparison) -> bool:
     return comparison.bounds is not None and comparison.bounds[1] - comparison.bounds[0] > TIE
 
 
-#: The titles of the figures of a pair of engines on a page.
-PAIR_TITLES = (
+#: The titles of the figures of a comparison on a page.
+COMPARISON_TITLES = (
     make_text("difference"),
     make_text("95% interval"),
     make_text("won/tied/lost"),
@@ -300,8 +300,8 @@ PAIR_TITLES = (
 )
 
 
-def list_pair_figures(comparison: PairComparison) -> tuple[str, ...]:
-    """Return the figures of a page under `PAIR_TITLES`."""
+def list_comparison_figures(comparison: PairComparison) -> tuple[str, ...]:
+    """Return the figures of a comparison on a page, under `COMPARISON_TITLES`."""
     return (
         format_number(comparison.difference, "+.4f"),
         format_range(comparison.interval, "+.4f"),

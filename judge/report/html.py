@@ -142,7 +142,7 @@ def render_report(
         warnings=build_texts(run_warnings.iter_page_warnings, named_summary, extras.min_coverage),
         facts=list(facts.iter_facts(summary, extras, queries.languages)),
         charts=draw_charts(summary, queries.charts, extras.agreement),
-        pairs=list(page_tables.iter_pair_tables(named_summary)),
+        comparison_tables=list(page_tables.iter_comparison_tables(named_summary)),
         segment_tables=list(page_tables.iter_segment_tables(named_summary)),
         dimensions=list(page_tables.iter_dimension_tables(named_summary)),
         deciding_queries=named_summary.deciding_queries,

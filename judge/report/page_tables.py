@@ -11,7 +11,7 @@ from judge.measure.engine_summary import MeasureMean
 from judge.measure.measures import name_mean
 from judge.measure.sensitivity import SegmentMean
 from judge.messages import Bilingual, Translator, build_text, make_text
-from judge.report.comparison_sentences import PAIR_TITLES, list_pair_figures
+from judge.report.comparison_sentences import COMPARISON_TITLES, list_comparison_figures
 from judge.report.display_text import (
     fit_on_line,
     format_number,
@@ -20,8 +20,8 @@ from judge.report.display_text import (
     translate_remark,
 )
 
-#: How many pairs of engines a table lists; summary.json has them all.
-_MAX_PAIRS = 60
+#: How many comparisons a table lists; summary.json has them all.
+_MAX_COMPARISONS = 60
 #: The titles of the counts of what came back by field, and those that are shares.
 COUNT_COLUMNS = {
     "answered": make_text("answered"),
@@ -33,7 +33,7 @@ COUNT_COLUMNS = {
     "unique": make_text("unique"),
 }
 _SHARES = frozenset({"judged", "duplicates", "unique"})
-_PAIR_HEAD = (make_text("pair"), make_text("result"), *PAIR_TITLES, make_text("detectable"))
+_COMPARISON_HEAD = (make_text("pair"), make_text("result"), *COMPARISON_TITLES, make_text("detectable"))
 
 
 class Cell(NamedTuple):
@@ -151,8 +151,8 @@ def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean, queries: int |
     return _make_cell(mean.mean, under=", ".join(filter(None, parts)) if mean.mean is not None else "")
 
 
-def iter_pair_tables(summary: Summary) -> Iterator[PageTable]:
-    """Yield a table of all pairs of engines for each measure that compares engines."""
+def iter_comparison_tables(summary: Summary) -> Iterator[PageTable]:
+    """Yield a table of all comparisons for each measure that compares engines."""
     deciding = summary.deciding_measure
     for measure in dict.fromkeys(row.measure for row in summary.comparisons):
         rows = summary.select_comparisons(measure)
@@ -160,14 +160,16 @@ def iter_pair_tables(summary: Summary) -> Iterator[PageTable]:
             "Pairs by {measure}" if measure == deciding else "Pairs by {measure} (descriptive)",
             measure=name_mean(measure),
         )
-        first_rows = tuple((f"{row.a} − {row.b}", _list_pair_cells(row)) for row in rows[:_MAX_PAIRS])
-        yield PageTable(caption, _PAIR_HEAD, first_rows, len(rows) - len(first_rows))
+        first_rows = tuple(
+            (f"{row.a} − {row.b}", _list_comparison_cells(row)) for row in rows[:_MAX_COMPARISONS]
+        )
+        yield PageTable(caption, _COMPARISON_HEAD, first_rows, len(rows) - len(first_rows))
 
 
-def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
+def _list_comparison_cells(row: PairComparison) -> tuple[Cell, ...]:
     return (
         Cell(build_text(describe_outcome, row)),
-        *(Cell(Bilingual.repeat(figure)) for figure in list_pair_figures(row)),
+        *(Cell(Bilingual.repeat(figure)) for figure in list_comparison_figures(row)),
         _make_cell(row.detectable, ".3f", format_number(row.detectable_doubled, ".3f")),
     )
 
@@ -212,7 +214,10 @@ def iter_dimension_tables(summary: Summary) -> Iterator[PageTable]:
         caption = build_text(name_dimension, name)
         notes = [(note, Bilingual(*map(fit_on_line, make_text(note.text)))) for note in dimension.notes]
         yield PageTable(caption, head, rows if dimension.measures else (), 0, remarks, notes)
-        for measure, pairs in dimension.group_pairs(order).items():
-            rows = [(f"{pair.a} / {pair.b}", (_format_mean(pair.mean, pair.mean.queries),)) for pair in pairs]
+        for measure, engine_pairs in dimension.group_engine_pairs(order).items():
+            rows = [
+                (f"{pair.a} / {pair.b}", (_format_mean(pair.mean, pair.mean.queries),))
+                for pair in engine_pairs
+            ]
             head = (make_text("engines"), build_text(Translator.name_measure, measure))
             yield PageTable(caption, head, rows)

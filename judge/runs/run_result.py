@@ -83,7 +83,7 @@ class RunResult(JudgedRun):
         """One row for each pair of engines by each measure: difference, interval, p, conclusion."""
         import pandas as pd
 
-        rows = [asdict(pair) for pair in self.summary.comparisons]
+        rows = [asdict(comparison) for comparison in self.summary.comparisons]
         return _fill_empty_columns(pd.DataFrame(rows, columns=list(PairComparison.__slots__)))
 
     @cached_property

@@ -42,29 +42,29 @@ from judge.report.run_warnings import describe_measures, warn_incomplete, warn_w
 
 
 def iter_comparison_parts(
-    summary: Summary, run: Path, measures: Iterable[str] | None, max_pairs: int
+    summary: Summary, run: Path, measures: Iterable[str] | None, max_comparisons: int
 ) -> Iterator[Part]:
     """Yield the answer, then the numbers behind it, and a legend.
 
-    At most `max_pairs` pairs are shown for each of `measures` (None: the first that engines are compared
+    At most `max_comparisons` are shown for each of `measures` (None: the first that engines are compared
     by). `run` is the folder of the run, for commands. Raises InputError when the run has no such measure.
     """
     chosen = summary.choose_measures(measures)
-    yield from _describe_result(summary, run, chosen[0] if chosen else None, max_pairs)
-    parts = list(_iter_tables(summary, chosen, max_pairs))
+    yield from _describe_result(summary, run, chosen[0] if chosen else None, max_comparisons)
+    parts = list(_iter_tables(summary, chosen, max_comparisons))
     yield from parts
     tables = [part for part in parts if isinstance(part, Table)]
     outcomes = {
         comparison.outcome
         for measure in chosen
-        for comparison in summary.select_comparisons(measure)[:max_pairs]
+        for comparison in summary.select_comparisons(measure)[:max_comparisons]
     }
     yield Text()
     legend = _explain_tables(tables, outcomes, len(summary.measures))
     yield from (Text(line, style="dim") for line in chain(legend, describe_measures(t, summary)))
 
 
-def _iter_tables(summary: Summary, measures: Sequence[str], max_pairs: int) -> Iterator[Part]:
+def _iter_tables(summary: Summary, measures: Sequence[str], max_comparisons: int) -> Iterator[Part]:
     """Yield the tables behind the answer by `measures`, and sentences on segments and repeats."""
     main = summary.main_measure
     yield make_engine_table(t("what came back"), summary, iter_return_cells(summary, COUNT_COLUMNS))
@@ -72,7 +72,7 @@ def _iter_tables(summary: Summary, measures: Sequence[str], max_pairs: int) -> I
     yield make_engine_table(t("mean"), summary, means)
     yield from explain_brackets(cell for _, cells in means for cell in cells)
     for measure in measures:
-        yield from _iter_comparisons(summary, measure, max_pairs)
+        yield from _iter_comparisons(summary, measure, max_comparisons)
     yield from _describe_segments(summary, measures[0] if measures else main)
     if summary.stability:
         yield from assessor_sentences.describe_repeats(t, summary.stability, main)
@@ -119,7 +119,7 @@ def _explain_tables(tables: Iterable[Table], outcomes: Collection[str], measures
         yield t("The first measure decides, the others are descriptive.")
 
 
-def _describe_result(summary: Summary, run: Path, measure: str | None, max_pairs: int) -> Iterator[str]:
+def _describe_result(summary: Summary, run: Path, measure: str | None, max_comparisons: int) -> Iterator[str]:
     yield warn_incomplete(t, summary)
     yield from warn_without_results(t, summary)
     yield from map(t, summary.remarks)
@@ -144,27 +144,27 @@ def _describe_result(summary: Summary, run: Path, measure: str | None, max_pairs
         yield from describe_segment_differences(t, summary)
     yield describe_power(t, summary, measure)
     yield from describe_limits(t, summary)
-    yield from iter_differences(t, summary.select_comparisons(measure), max_pairs)
+    yield from iter_differences(t, summary.select_comparisons(measure), max_comparisons)
     if measure == summary.deciding_measure:
         yield name_deciding_queries(t, summary, run)
 
 
-def _iter_comparisons(summary: Summary, measure: str, max_pairs: int) -> Iterator[Part]:
-    """Yield the tables of the pairs by one measure, and how many they leave out."""
+def _iter_comparisons(summary: Summary, measure: str, max_comparisons: int) -> Iterator[Part]:
+    """Yield the tables of the comparisons by one measure, and how many they leave out."""
     comparisons = summary.select_comparisons(measure)
     if comparisons:
         title = t("by {name}", name=name_mean(measure))
         if measure != summary.main_measure:
             title += t(" (descriptive)")
-        yield _make_comparison_table(title, comparisons[:max_pairs])
-        yield _make_plan_table(comparisons[:max_pairs])
-    if len(comparisons) > max_pairs:
-        more = len(comparisons) - max_pairs
+        yield _make_comparison_table(title, comparisons[:max_comparisons])
+        yield _make_plan_table(comparisons[:max_comparisons])
+    if len(comparisons) > max_comparisons:
+        more = len(comparisons) - max_comparisons
         yield t("… and {more:,} more: --pairs {count} or --json", more=more, count=len(comparisons))
 
 
 def _make_comparison_table(title: str, comparisons: Iterable[PairComparison]) -> Table:
-    """Return one row a pair: which engine is ahead, by how much, on how many queries."""
+    """Return one row a comparison: which engine is ahead, by how much, on how many queries."""
     rows = (
         (
             f"{comparison.a} {OUTCOME_SIGNS[comparison.outcome]} {comparison.b}",
@@ -179,7 +179,7 @@ def _make_comparison_table(title: str, comparisons: Iterable[PairComparison]) ->
 
 
 def _make_plan_table(comparisons: Sequence[PairComparison]) -> Table:
-    """Return one row a pair: how large the effect is, what more queries would show, what is unjudged."""
+    """Return one row a comparison: the size of the effect, what more queries would show, what is unjudged."""
     unjudged = any(map(is_unsure, comparisons))
     titles = (t("to plan"), "d_z", t("detectable"), t("twice"), t("needed"), *[t("worst case")] * unjudged)
     rows = (

@@ -43,10 +43,10 @@ def iter_dimension_parts(name: str, dimension: DimensionSummary, order: Sequence
             ((engine, *_format_mean(row[0]), *map(str, means[engine])) for engine, row in rows.items()),
         )
         yield from explain_brackets(chain.from_iterable(means.values()))
-    for measure, pairs in dimension.group_pairs(order).items():
+    for measure, engine_pairs in dimension.group_engine_pairs(order).items():
         yield make_table(
             [t("engines"), t.name_measure(measure), t("95% interval"), t("queries")],
-            ((f"{pair.a} / {pair.b}", *_format_mean(pair.mean)) for pair in pairs),
+            ((f"{pair.a} / {pair.b}", *_format_mean(pair.mean)) for pair in engine_pairs),
         )
     yield from (t("{name}: {value}", name=title, value=t(remark)) for remark in dimension.remarks)
     for note in dimension.notes[:_NOTES]:

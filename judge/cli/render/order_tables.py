@@ -21,8 +21,8 @@ from judge.report.facts import OUTCOMES
 
 #: How many engines or pairs of them a sentence names.
 _MOST_NAMES = 6
-#: How many pairs of engines a table has: as many as `judge compare` prints by default.
-_MOST_PAIRS = 21
+#: How many comparisons a table has: as many as `judge compare` prints by default.
+_MOST_COMPARISONS = 21
 #: With fewer engines RBO, which looks at the top of long lists, adds nothing to tau.
 _LONG_LIST = 10
 
@@ -96,7 +96,9 @@ def describe_orders(agreement: LabelAgreement, measure: str) -> Iterator[str]:
         overlap=f", RBO {format_plain_number(orders.rbo, '.4f')}" if len(orders.people) >= _LONG_LIST else "",
     )
     if orders.swapped:
-        yield t("people's order, which the assessor reverses: {pairs}", pairs=_list_pairs(orders.swapped))
+        yield t(
+            "people's order, which the assessor reverses: {pairs}", pairs=_list_engine_pairs(orders.swapped)
+        )
 
 
 def _explain_left_out(agreement: LabelAgreement, orders: EngineOrders) -> str:
@@ -136,16 +138,16 @@ def iter_correction_parts(agreement: LabelAgreement, measure: str, run: str) -> 
         labelled=labelled,
     )
     engines = rank_engines({engine: row.assessor for engine, row in calibration.engines.items()})
-    comparisons = sorted(
-        calibration.comparisons, key=lambda pair: sorted(map(engines.index, (pair.a, pair.b)))
-    )
+    comparisons = sorted(calibration.comparisons, key=lambda row: sorted(map(engines.index, (row.a, row.b))))
     rows = [
         (engine, f"{row.assessor:.3f}", f"{row.corrected:.3f}", format_plain_range(t, row.ci95))
         for engine, row in ((engine, calibration.engines[engine]) for engine in engines)
     ]
-    pairs = [_list_cells(pair, pair.corrected) for pair in comparisons[:_MOST_PAIRS]]
-    yield _make_table([*rows, *pairs], name)
-    if (more := len(comparisons) - _MOST_PAIRS) > 0:
+    differences = [
+        _list_cells(comparison, comparison.corrected) for comparison in comparisons[:_MOST_COMPARISONS]
+    ]
+    yield _make_table([*rows, *differences], name)
+    if (more := len(comparisons) - _MOST_COMPARISONS) > 0:
         yield t("… and {count:,} more pairs of engines: agreement.json has all", count=more)
     if first.rest:
         yield t(
@@ -164,7 +166,7 @@ def iter_correction_parts(agreement: LabelAgreement, measure: str, run: str) -> 
         yield t(
             "No interval, because people's grades differ on fewer than {least} labelled queries: {pairs}",
             least=MIN_DIFFERING,
-            pairs=_list_pairs(alike, ordered=False),
+            pairs=_list_engine_pairs(alike, ordered=False),
         )
     yield from _describe_outcomes(comparisons)
 
@@ -186,10 +188,10 @@ def _describe_outcomes(comparisons: Sequence[CorrectedDifference | PlannedDiffer
         rows = [row for row in comparisons if row.outcome == outcome]
         names = [(row.b, row.a) if outcome == "reversed" else (row.a, row.b) for row in rows]
         if names:
-            yield sentence.format(pairs=_list_pairs(names, ordered=outcome != "open"))
+            yield sentence.format(pairs=_list_engine_pairs(names, ordered=outcome != "open"))
 
 
-def _list_pairs(engine_pairs: Sequence[tuple[str, str]], *, ordered: bool = True) -> str:
+def _list_engine_pairs(engine_pairs: Sequence[tuple[str, str]], *, ordered: bool = True) -> str:
     """Return `A > B; C > D`, or the first of many; `A and B` where no order is known."""
     names = [f"{a} > {b}" if ordered else t("{a} and {b}", a=a, b=b) for a, b in engine_pairs[:_MOST_NAMES]]
     return t("; ").join(names) + _count_more(engine_pairs)

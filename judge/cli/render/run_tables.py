@@ -38,8 +38,8 @@ from judge.report.run_warnings import (
 )
 from judge.runs.run_result import RunResult
 
-#: How many pairs of engines a run prints; `judge compare` prints them all.
-_PAIRS = 6
+#: How many comparisons a run prints; `judge compare` prints them all.
+_MAX_COMPARISONS = 6
 #: The counts of what came back that a run prints where they are not 0; `judge compare` prints the others too.
 _COUNTS = ("judged", "empty", "errors", "absent", "duplicates")
 #: The columns of what came back that a run explains; `judge compare` explains the others too.
@@ -188,9 +188,13 @@ def _describe_result(summary: Summary, run: str, least: float) -> Iterator[str]:
     yield from selftest_sentences.warn_unreliable(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
     yield from describe_segment_differences(t, summary)
-    yield from iter_differences(t, comparisons, _PAIRS)
-    if len(comparisons) > _PAIRS:
-        yield t("  … and {count:,} more: judge compare {folder}", count=len(comparisons) - _PAIRS, folder=run)
+    yield from iter_differences(t, comparisons, _MAX_COMPARISONS)
+    if len(comparisons) > _MAX_COMPARISONS:
+        yield t(
+            "  … and {count:,} more: judge compare {folder}",
+            count=len(comparisons) - _MAX_COMPARISONS,
+            folder=run,
+        )
     yield describe_power(t, summary)
     yield from iter_warnings(t, summary, least)
     if summary.stability:

@@ -28,7 +28,7 @@ def draw_charts(summary: Summary, data: ChartData, agreement: LabelAgreement | N
     charts = (
         means.draw_means(summary),
         means.draw_quality_and_price(summary),
-        differences.draw_pairs(summary),
+        differences.draw_comparisons(summary),
         data.differences and differences.draw_query_differences(data.differences),
         grades.draw_grade_shares(data.grades),
         means.draw_repeats(summary),

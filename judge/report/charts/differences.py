@@ -18,7 +18,7 @@ from judge.report import display_text
 from judge.report.charts import plot, svg
 from judge.report.charts.plot import PlotArea, ValueRange
 from judge.report.charts.svg import AXIS_HEIGHT, ROW_HEIGHT, Chart, Picture
-from judge.report.comparison_sentences import PAIR_TITLES, list_pair_figures
+from judge.report.comparison_sentences import COMPARISON_TITLES, list_comparison_figures
 from judge.report.display_text import (
     OUTCOME_SIGNS,
     fit_on_line,
@@ -27,11 +27,11 @@ from judge.report.display_text import (
 )
 from judge.runs.results_file import QueryEntry
 
-#: How many pairs the picture shows, and how many its table; summary.json has all.
+#: How many comparisons the picture shows, and how many its table; summary.json has all.
 _SHOWN = 15
 _LISTED = 200
 _MARKS_END, _OUTCOMES_START = 0.72, 0.75
-#: Pixels before the second engine of a pair, and the columns of the brief form of its name.
+#: Pixels before the second engine of a comparison, and the columns of the brief form of its name.
 _INDENT, _COLUMNS = 12, 13
 _TOP = 36
 _OUTCOMES = {
@@ -43,7 +43,7 @@ _HEAD = (
     Bilingual.repeat("a"),
     make_text("> ahead, ≈ not separated, ? undetermined"),
     Bilingual.repeat("b"),
-    *PAIR_TITLES,
+    *COMPARISON_TITLES,
 )
 
 #: The most bars that are drawn; of more queries, neighbours share one.
@@ -55,8 +55,8 @@ _BARS_TOP = 26
 _BARS_HEIGHT = 150
 
 
-def draw_pairs(summary: Summary) -> Chart | None:
-    """Return the pairs by the deciding measure, those of the best engine first; None without pairs."""
+def draw_comparisons(summary: Summary) -> Chart | None:
+    """Return the comparisons by the deciding measure, those of the best engine first; None without any."""
     measure = summary.deciding_measure
     comparisons = summary.select_comparisons(measure)
     if not any(comparison.n for comparison in comparisons):
@@ -72,7 +72,10 @@ def draw_pairs(summary: Summary) -> Chart | None:
         pairs=len(comparisons),
         rest=make_text("; {count:,} depend on unjudged snippets", count=undetermined) if undetermined else "",
     )
-    picture, rows = _draw_pairs_picture(comparisons, name), tuple(map(_list_cells, comparisons[:_LISTED]))
+    picture, rows = (
+        _draw_comparisons_picture(comparisons, name),
+        tuple(map(_list_cells, comparisons[:_LISTED])),
+    )
     return svg.make_chart(
         "pairs", make_text("Differences between engines"), description, picture, _HEAD, rows
     )
@@ -80,14 +83,14 @@ def draw_pairs(summary: Summary) -> Chart | None:
 
 def _list_cells(comparison: PairComparison) -> tuple[str, ...]:
     engines = fit_on_line(comparison.a), OUTCOME_SIGNS[comparison.outcome], fit_on_line(comparison.b)
-    return *engines, *list_pair_figures(comparison)
+    return *engines, *list_comparison_figures(comparison)
 
 
 def _make_range(comparison: PairComparison) -> ValueRange | None:
     return plot.make_range(comparison.difference, comparison.ci95, comparison.bounds)
 
 
-def _draw_pairs_picture(comparisons: Sequence[PairComparison], measure: str) -> Picture:
+def _draw_comparisons_picture(comparisons: Sequence[PairComparison], measure: str) -> Picture:
     first = comparisons[:_SHOWN]
     groups = [(engine, list(rows)) for engine, rows in groupby(first, key=lambda comparison: comparison.a)]
     bottom = _TOP + ROW_HEIGHT * (len(groups) + len(first))
@@ -110,7 +113,7 @@ def _draw_pairs_picture(comparisons: Sequence[PairComparison], measure: str) -> 
             y += ROW_HEIGHT
             width = area.x - plot.NAMES_GAP
             parts.append(svg.draw_row_label(comparison.b, _COLUMNS, width, y, others, indent=_INDENT))
-            parts += _draw_pair(comparison, area, y)
+            parts += _draw_comparison(comparison, area, y)
         y += ROW_HEIGHT
     bottom += AXIS_HEIGHT
     if count := len(comparisons) - len(first):
@@ -124,7 +127,7 @@ def _draw_pairs_picture(comparisons: Sequence[PairComparison], measure: str) -> 
     return Picture(bottom + (24 if count else 0), parts)
 
 
-def _draw_pair(comparison: PairComparison, area: PlotArea, y: float) -> Iterator[Markup]:
+def _draw_comparison(comparison: PairComparison, area: PlotArea, y: float) -> Iterator[Markup]:
     ahead = comparison.outcome == "better"
     if cell := _make_range(comparison):
         size = f"{format_number(cell.value, '+.4f')} ({format_range(comparison.interval, '+.4f')})"

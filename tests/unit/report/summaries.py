@@ -19,12 +19,12 @@ def make_mean(mean: float | None, n: int = 20, **changes: Any) -> MeasureMean:
 
 
 def make_summary(
-    means: Mapping[str, Mapping[str, MeasureMean]], *pairs: PairComparison, **changes: Any
+    means: Mapping[str, Mapping[str, MeasureMean]], *comparisons: PairComparison, **changes: Any
 ) -> Summary:
     """Return a summary with these means by engine and measure, and these comparisons."""
     engines = {engine: replace(BASE.engines["A"], measures=row) for engine, row in means.items()}
     measures = tuple(next(iter(means.values()), {"P@5": None}))
-    return replace(BASE, **{"measures": measures, "engines": engines, "comparisons": pairs, **changes})
+    return replace(BASE, **{"measures": measures, "engines": engines, "comparisons": comparisons, **changes})
 
 
 def make_comparison(**changes: Any) -> PairComparison:

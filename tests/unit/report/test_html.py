@@ -284,7 +284,7 @@ def test_the_page_shows_the_remarks_of_an_assessor_in_both_languages(demo: Path)
 def test_a_very_small_p_is_not_0(demo: Path) -> None:
     summary = load_summary(RunFolder(demo))
     row = replace(summary.comparisons[0], p_adjusted=8e-6)
-    (table,) = page_tables.iter_pair_tables(replace(summary, comparisons=(row,)))
+    (table,) = page_tables.iter_comparison_tables(replace(summary, comparisons=(row,)))
     shown = [cell.main.en for cell in table.rows[0][1]]
     assert shown[4] == "< 0.0001"
 

@@ -46,10 +46,10 @@ def test_a_comparison_in_chinese(changes: dict[str, Any], expected: str) -> None
 
 
 def summarise_comparisons(
-    *pairs: PairComparison, runs: tuple[str, ...] = (), **means: float | None
+    *comparisons: PairComparison, runs: tuple[str, ...] = (), **means: float | None
 ) -> Summary:
     engines = {engine: {"P@5": make_mean(mean)} for engine, mean in means.items()}
-    return make_summary(engines, *pairs, runs=runs)
+    return make_summary(engines, *comparisons, runs=runs)
 
 
 @check_each(
