@@ -152,7 +152,7 @@ def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: Asker) -> Dim
         _describe_preferences(plan, preferences, contradictions),
         _compare_with_measure(run, plan, preferences),
     )
-    position = average_values(((1 + value) / 2 for value in positions), most=1.0)
+    position = average_values(((1 + value) / 2 for value in positions), largest=1.0)
     engine_pairs = [EnginePair(plan.a, plan.b, _FIRST_LIST, position)]
     return summarise_dimension(
         values, (plan.a, plan.b), remarks, notes[:_MAX_NOTES], engine_pairs=engine_pairs
@@ -165,7 +165,7 @@ def _describe_preferences(
     """Return which engine is preferred, and on how many queries."""
     wins = sum(value > 0 for value in preferences.values())
     losses = sum(value < 0 for value in preferences.values())
-    mean = average_values(preferences.values(), least=-1.0, most=1.0)
+    mean = average_values(preferences.values(), smallest=-1.0, largest=1.0)
     outcome = Message("not separated")
     # Without an interval, all queries have the same preference.
     low, high = mean.ci95 or (mean.mean or 0.0, mean.mean or 0.0)

@@ -413,8 +413,8 @@ class Score:
     """The value of one measure for one engine on one query in one repeat.
 
     `value` is None where the measure is undefined (no relevant snippet in the pool), no snippet of the list
-    has a grade, or the engine failed. `low` and `high` bound it over all grades of unjudged snippets;
-    `judged` is the share of the snippets of the engine down to the cutoff with a grade.
+    has a grade, or the engine failed. `low` and `high`, named as in scores.csv, bound it over all grades of
+    unjudged snippets; `judged` is the share of the snippets of the engine down to the cutoff with a grade.
     """
 
     engine: str

@@ -122,7 +122,7 @@ def _add_ideal_means(
     values = score_ideal_order(results, judgments, spec.measures, spec.scale)
     limits = dict(zip(map(str, spec.measures), largest, strict=True))
     means = {
-        name: average_values(map(convert_non_finite, of_queries), most=limits[name])
+        name: average_values(map(convert_non_finite, of_queries), largest=limits[name])
         for name, of_queries in values.items()
     }
     return replace(spec.controls, ideal=means)

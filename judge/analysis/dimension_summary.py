@@ -109,14 +109,16 @@ class DimensionResult:
     values: Mapping[ListKey, QueryValues] = field(default_factory=dict)
 
 
-def average_values(values: Iterable[float | None], least: float = 0.0, most: float = inf) -> DimensionMean:
-    """Return the mean of the values that are known, with its t interval cut at `least` and `most`."""
+def average_values(
+    values: Iterable[float | None], smallest: float = 0.0, largest: float = inf
+) -> DimensionMean:
+    """Return the mean of the values that are known, with its t interval cut at `smallest` and `largest`."""
     # Sorted, so that the order of the queries changes no digit.
     numbers = np.array(sorted(value for value in values if value is not None), dtype=np.float64)
     if not numbers.size:
         return DimensionMean(None, None, 0)
     # Equal values say nothing of how far others are from them.
-    interval = compute_t_interval(numbers, least, most) if numbers[0] < numbers[-1] else None
+    interval = compute_t_interval(numbers, smallest, largest) if numbers[0] < numbers[-1] else None
     return DimensionMean(float(numbers.mean()), interval, numbers.size)
 
 

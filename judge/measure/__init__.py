@@ -5,4 +5,7 @@
 - Which differences are significant: `resampling`, `simultaneous`, `compare`, `sensitivity`.
 - Whether the assessor is right: `agreement`, `engine_agreement`, `stability`, `panel_agreement`.
 - Scores by labels on a part of the queries or pairs: `ppi`, `pair_sampling`.
+
+`low` and `high` are the ends of a confidence interval, as in scipy. `lowest` and `highest`, the bounds, are
+the ends of the range over all grades of the unjudged snippets.
 """

@@ -92,8 +92,8 @@ class ResultColumns:
 
     def number_pairs(self, query_id: str) -> Mapping[str, int]:
         """Return the numbers of the pairs of a query by the ids of their snippets."""
-        low, high = self._ranges.get(query_id, (0, 0))
-        return dict(zip(self.snippet_ids.read(low, high), range(low, high), strict=True))
+        start, end = self._ranges.get(query_id, (0, 0))
+        return dict(zip(self.snippet_ids.read(start, end), range(start, end), strict=True))
 
     def list_pairs(self) -> list[PairKey]:
         """Return the (query id, snippet id) of each pair."""

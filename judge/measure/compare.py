@@ -172,8 +172,8 @@ def _compare_measures(
     bounds = [scores.bound_differences(first, second, index) for first, second, index in named]
     bounded = [compute_bounded_mean(differences[:, row].T, *ends) for row, ends in enumerate(bounds)]
     ranges = np.stack(bounded, axis=1)  # (3, measures, engine pairs)
-    mean, least, most = ranges
-    widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - least, most - mean]))
+    mean, lowest, highest = ranges
+    widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - lowest, highest - mean]))
     tests = compare_means(
         differences, widening, largest_values=np.array(scores.largest)[indexes], families=families
     )
@@ -194,13 +194,13 @@ def _compare_by_measure(
     test: SimultaneousIntervals,
     differences: Floats,
     worst_case: Floats,
-    lowest: Floats,
+    lowest_values: Floats,
     families: int,
 ) -> Iterator[PairComparison]:
     """Yield the comparison of each column of (2, engine pairs) indexes of engines by one measure.
 
-    `differences` (queries, engine pairs) are of the first engine minus the second, `worst_case` (2, engine
-    pairs) the range of their means, `lowest` (engine pairs, queries) their lowest values.
+    `differences` (queries, engine pairs) are of the first engine minus the second, `lowest_values` (engine
+    pairs, queries) the lowest ones, `worst_case` (2, engine pairs) the range of their means.
     """
     counts = np.stack([~np.isnan(differences), differences > TIE, differences < -TIE]).sum(1)
     decides = not any(measure.compares_engines for measure in scores.measures[:index])
@@ -209,8 +209,8 @@ def _compare_by_measure(
         n, wins, losses = counts[:, column].tolist()
         mean, low, high = (float(ends[column]) for ends in (test.mean, test.low, test.high))
         # The same mean, summed in another order, can round differently.
-        least, most = (mean if abs(end - mean) < TIE else end for end in worst_case[:, column].tolist())
-        outcome = _decide_outcome(low, high, least, most)
+        lowest, highest = (mean if abs(end - mean) < TIE else end for end in worst_case[:, column].tolist())
+        outcome = _decide_outcome(low, high, lowest, highest)
         sd = float(test.se[column]) * sqrt(n) if n > 1 else None
         low, high = max(low, -largest), min(high, largest)
         detectable, doubled, needed = None, None, None
@@ -229,13 +229,13 @@ def _compare_by_measure(
             n=n,
             difference=convert_non_finite(mean),
             ci95=make_finite_interval(low, high),
-            bounds=make_finite_interval(least, most),
+            bounds=make_finite_interval(lowest, highest),
             sd=sd,
             d_z=mean / sd if sd else None,
             wins=wins,
             ties=n - wins - losses,
             losses=losses,
-            robust=_is_robust(lowest[column], test, column, largest, families)
+            robust=_is_robust(lowest_values[column], test, column, largest, families)
             if outcome == "better"
             else None,
             p_adjusted=convert_non_finite(test.p[column]),
@@ -247,19 +247,19 @@ def _compare_by_measure(
 
 
 def _is_robust(
-    lowest: Floats, test: SimultaneousIntervals, column: int, largest: float, families: int
+    lowest_values: Floats, test: SimultaneousIntervals, column: int, largest: float, families: int
 ) -> bool:
-    """Return whether the interval of the `lowest` (queries,) values of a column is above 0."""
-    worst = lowest[~np.isnan(lowest)]
+    """Return whether the interval of the `lowest_values` (queries,) of a column is above 0."""
+    worst = lowest_values[~np.isnan(lowest_values)]
     if test.tested[column]:
         return bool(worst.mean() - test.critical * worst.std(ddof=1) / sqrt(worst.size) > 0)
     ((low,), _, _) = bound_means(worst[:, None], largest, families * test.mean.size)
     return bool(low > 0)
 
 
-def _decide_outcome(low: float, high: float, least: float, most: float) -> Outcome:
-    if np.isnan(low) or not np.isfinite([least, most]).all():
+def _decide_outcome(low: float, high: float, lowest: float, highest: float) -> Outcome:
+    if np.isnan(low) or not np.isfinite([lowest, highest]).all():
         return "undetermined"
     if low <= 0 <= high:
         return "not separated"
-    return "better" if low > 0 and least > 0 else "undetermined"
+    return "better" if low > 0 and lowest > 0 else "undetermined"

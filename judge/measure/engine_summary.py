@@ -148,23 +148,23 @@ def summarise_engines(
 
 def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     """Return the means by engine and measure."""
-    value, low, high = scores.average_with_bounds()
+    value, lowest, highest = scores.average_with_bounds()
     known = ~np.isnan(value)
     shared: Bools = np.all(known, axis=0)
-    unknown = ~known & ~np.isnan(low)
+    unknown = ~known & ~np.isnan(lowest)
     undefined = ~known & ~unknown & ~scores.without_list[..., None]
     means: dict[str, dict[str, MeasureMean]] = {engine: {} for engine in scores.engines}
     for row, engine in enumerate(scores.engines):
         for column, measure in enumerate(scores.measures):
             cells = row, slice(None), column
-            bounded = compute_bounded_mean(value[cells], low[cells], high[cells])
-            mean, lowest, highest = (convert_non_finite(float(end)) for end in bounded)
+            bounded = compute_bounded_mean(value[cells], lowest[cells], highest[cells])
+            mean, *bounds = (convert_non_finite(float(end)) for end in bounded)
             paired = value[cells][shared[:, column]]
             means[engine][str(measure)] = MeasureMean(
                 mean=mean,
                 n=int(known[cells].sum()),
                 ci95=compute_t_interval(value[cells][known[cells]], 0.0, scores.largest[column]),
-                bounds=(lowest, highest),
+                bounds=(bounds[0], bounds[1]),
                 undefined=int(undefined[cells].sum()),
                 unknown=int(unknown[cells].sum()),
                 paired=float(paired.mean()) if paired.size else None,
@@ -173,13 +173,13 @@ def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     return means
 
 
-def compute_t_interval(values: Floats, least: float, most: float) -> Interval | None:
-    """Return the 95% t interval of the mean of `values`, cut at `least` and `most`; None for fewer than 2."""
+def compute_t_interval(values: Floats, smallest: float, largest: float) -> Interval | None:
+    """Return the 95% t interval of the mean of `values`, cut at the possible ones; None for fewer than 2."""
     if values.size < 2:
         return None
     mean = float(values.mean())
     reach = t_quantile(values.size - 1) * float(values.std(ddof=1)) / sqrt(values.size)
-    return make_finite_interval(max(mean - reach, least), min(mean + reach, most))
+    return make_finite_interval(max(mean - reach, smallest), min(mean + reach, largest))
 
 
 def _measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> RerankRelevancy | None:

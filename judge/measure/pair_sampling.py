@@ -190,12 +190,12 @@ class EstimatedDifference:
         """
         from scipy.special import stdtr
 
-        low, high = self.bounds
+        lowest, highest = self.bounds
         if min(self.se) <= TIE or self.df < 1:
             return None
-        if low <= 0 <= high:
+        if lowest <= 0 <= highest:
             return 1.0
-        t = low / self.se[0] if low > 0 else -high / self.se[1]
+        t = lowest / self.se[0] if lowest > 0 else -highest / self.se[1]
         return 2 * float(stdtr(self.df, -t))
 
     def make_interval(self, level: float) -> Interval | None:
@@ -223,15 +223,15 @@ def estimate_difference(draw: LabelledDraw) -> EstimatedDifference:
     gain = np.where(labelled, np.nan_to_num(draw.gain), predicted)
     worst = np.where(draw.weight > 0, 0.0, draw.top)
     by_query, _ = _estimate(draw, predicted, gain, groups)
-    (low, low_error), (high, high_error) = (
+    (lowest, lowest_error), (highest, highest_error) = (
         _estimate(draw, predicted, np.where(open_units, end, gain), groups)
         for end in (worst, draw.top - worst)
     )
     by_label = by_query[list_distinct(draw.query[labelled])]
     return EstimatedDifference(
         float(by_query.mean()),
-        (float(low.mean()), float(high.mean())),
-        (low_error, high_error),
+        (float(lowest.mean()), float(highest.mean())),
+        (lowest_error, highest_error),
         min(draw.queries - 1, int(labelled.sum()) - groups),
         int((np.abs(by_label) > TIE).sum()),
     )

@@ -1,8 +1,8 @@
 """Scoring: the value of every measure for every engine, query and repeat.
 
 Missing grades are treated here alone. An unjudged pair is imputed (`judge.measure.imputation`): it gets
-several grades, the same for all engines, and the value is the mean over the pools that they complete. `low`
-and `high` bound the value over all grades of unjudged pairs.
+several grades, the same for all engines, and the value is the mean over the pools that they complete.
+`lowest` and `highest` bound the value over all grades of unjudged pairs.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from judge.measure.measures import Measure, check_depth
 from judge.measure.values import IncompleteLists, bound_values, compute_judged_shares, compute_values
 from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
 
-_ARRAYS = ("value", "low", "high", "judged")
+_ARRAYS = ("value", "lowest", "highest", "judged")
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
     """The values of all measures: arrays of shape (engines, queries, repeats, measures) and their axes.
 
-    `value`, `low` and `high` are NaN where the engine failed or has no ranking, and where the measure is
-    undefined: nDCG, AP and R where the whole pool is judged and nothing in it is relevant, Judged of an
+    `value`, `lowest` and `highest` are NaN where the engine failed or has no ranking, and where the measure
+    is undefined: nDCG, AP and R where the whole pool is judged and nothing in it is relevant, Judged of an
     empty list. `value` alone is NaN where only unjudged snippets can give a value: where no snippet of a
     list has a grade, and for nDCG, AP and R where nothing judged in the pool is relevant and something is
-    unjudged. There `low` and `high` are over the grades with which the measure is defined. Where all
+    unjudged. There `lowest` and `highest` are over the grades with which the measure is defined. Where all
     snippets are judged they equal `value`. `judged` is the share of the snippets down to the cutoff with a
     grade, NaN for empty lists. `without_list` (engines, queries) marks engines that failed or have no
     ranking, `graded` (engines, queries, repeats) counts the snippets with a grade. `largest` is the largest
@@ -45,8 +45,8 @@ class Scores:
     repeats: tuple[int, ...]
     measures: tuple[Measure, ...]
     value: Floats
-    low: Floats
-    high: Floats
+    lowest: Floats
+    highest: Floats
     judged: Floats
     without_list: Bools
     graded: Ints
@@ -63,7 +63,7 @@ class Scores:
     def to_records(self) -> Iterator[Score]:
         """Yield one record per engine, query, repeat and measure, in that order; NaN becomes None."""
         names = [str(measure) for measure in self.measures]
-        arrays = [self.value, self.low, self.high, self.judged]
+        arrays = [self.value, self.lowest, self.highest, self.judged]
         for row, engine in enumerate(self.engines):
             for column, query in enumerate(self.queries):
                 cells = ((engine, query, repeat, name) for repeat in self.repeats for name in names)
@@ -104,8 +104,10 @@ class Scores:
 
     def average_with_bounds(self) -> tuple[Floats, Floats, Floats]:
         """Return these means, and their lowest and highest values as `compute_bounded_mean` does."""
-        value, low, high = (np.moveaxis(array, 2, -1) for array in (self.value, self.low, self.high))
-        return compute_bounded_mean(value, low, high)
+        value, lowest, highest = (
+            np.moveaxis(array, 2, -1) for array in (self.value, self.lowest, self.highest)
+        )
+        return compute_bounded_mean(value, lowest, highest)
 
     def average_queries(self) -> dict[str, dict[str, float | None]]:
         """Return the mean over the queries with a value, by measure and engine."""
@@ -119,12 +121,12 @@ class Scores:
         """Return the (engine pairs, queries) lowest and highest one - two over all grades of the unjudged.
 
         `one` and `two` (engine pairs,) are indexes of engines, `measure` is the index of a measure. Repeats
-        are averaged. NaN where an engine has no `low` and `high`. On queries with many unjudged snippets, and
+        are averaged. NaN where an engine has no bounds. On queries with many unjudged snippets, and
         where only unjudged snippets can make the measure defined, the bounds can be too wide.
         """
         chosen = self.select(measures=[self.measures[measure]])
-        _, low, high = (means[..., 0] for means in chosen.average_with_bounds())
-        lowest, highest = low[one] - high[two], high[one] - low[two]
+        _, *bounds_by_engine = (means[..., 0] for means in chosen.average_with_bounds())
+        lowest, highest = _subtract_bounds(one, two, *bounds_by_engine)
         incomplete = self.incomplete
         if incomplete is not None:
             engines = np.array([incomplete.engines.index(engine) for engine in self.engines], np.int64)
@@ -132,8 +134,8 @@ class Scores:
             pools = incomplete.pools[[numbers[query] for query in self.queries]]
             affected = np.any(pools >= 0, axis=1)
             exact = incomplete.bound_differences(self.measures[measure], engines[one], engines[two])
-            low, high = self.low[..., measure][:, affected], self.high[..., measure][:, affected]
-            wide = low[one] - high[two], high[one] - low[two]
+            bounds_by_engine = [array[..., measure][:, affected] for array in (self.lowest, self.highest)]
+            wide = _subtract_bounds(one, two, *bounds_by_engine)
             for side, bounds in enumerate((lowest, highest)):
                 bounds[:, affected] = _average_exact_bounds(
                     wide[side], exact[side], pools[affected], bounds[:, affected]
@@ -176,11 +178,11 @@ def score_columns(
         incomplete = IncompleteLists(
             results.engines, results.queries, lists.select_pools(unsure), pools, scale
         )
-    value, low, high = _impute_and_bound(arrays, measures, scale, incomplete)
+    value, lowest, highest = _impute_and_bound(arrays, measures, scale, incomplete)
     judged = np.stack([compute_judged_shares(measure, lists) for measure in measures], axis=-1)
     shape = len(results.engines), len(results.queries), len(arrays.repeats), len(measures)
-    value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
-    for array in (value, low, high, judged):
+    value, lowest, highest, judged = (array.reshape(shape) for array in (value, lowest, highest, judged))
+    for array in (value, lowest, highest, judged):
         array[results.without_list] = np.nan
     # Donors are judged pairs of the same query. Without one, and for an engine without any grade, a list has
     # bounds alone. Any other list is imputed: short ones are wholly unjudged more often than long ones, and
@@ -196,8 +198,8 @@ def score_columns(
         repeats=arrays.repeats,
         measures=tuple(measures),
         value=value,
-        low=low,
-        high=high,
+        lowest=lowest,
+        highest=highest,
         judged=judged,
         without_list=results.without_list,
         graded=graded,
@@ -214,17 +216,17 @@ def _impute_and_bound(
     value = np.stack([compute_values(measure, lists, scale) for measure in measures], axis=-1)
     if incomplete is None:
         return value, value, value
-    low, high = value.copy(), value.copy()
+    lowest, highest = value.copy(), value.copy()
     part, unsure = incomplete.lists, incomplete.pools.ravel() >= 0
     bounds = [
         bound_values(measure, part, scale, value[:, unsure, index]) for index, measure in enumerate(measures)
     ]
-    low[:, unsure], high[:, unsure] = (np.stack(ends, axis=-1) for ends in zip(*bounds, strict=True))
+    lowest[:, unsure], highest[:, unsure] = (np.stack(ends, axis=-1) for ends in zip(*bounds, strict=True))
     imputed = compute_imputed_values(measures, part, impute_unjudged(arrays, scale), scale)
     # Rounding can move the mean of the draws out of the bounds. Drawn grades do not count for Judged: its
     # bounds are its value.
-    value[:, unsure] = np.clip(imputed, low[:, unsure], high[:, unsure])
-    return value, low, high
+    value[:, unsure] = np.clip(imputed, lowest[:, unsure], highest[:, unsure])
+    return value, lowest, highest
 
 
 def compute_nan_mean(array: Floats, axis: int) -> Floats:
@@ -234,7 +236,7 @@ def compute_nan_mean(array: Floats, axis: int) -> Floats:
     return divide(total, defined.sum(axis).astype(np.float64), np.nan)
 
 
-def compute_bounded_mean(value: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+def compute_bounded_mean(value: Floats, lowest: Floats, highest: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the mean (...) of `value` (..., entries), and its lowest and highest possible value.
 
     An entry with a value lies between its `low` and `high`. An entry with bounds alone may get a value
@@ -244,8 +246,8 @@ def compute_bounded_mean(value: Floats, low: Floats, high: Floats) -> tuple[Floa
     sure = ~np.isnan(value)
     return (
         compute_nan_mean(value, axis=-1),
-        _compute_lowest_mean(low, sure),
-        0.0 - _compute_lowest_mean(-high, sure),  # 0.0, not -0.0
+        _compute_lowest_mean(lowest, sure),
+        0.0 - _compute_lowest_mean(-highest, sure),  # 0.0, not -0.0
     )
 
 
@@ -261,6 +263,11 @@ def _compute_lowest_mean(low: Floats, sure: Bools) -> Floats:
     counts = sure.sum(-1)[..., None] + np.arange(count + 1.0)
     lowest: Floats = divide(sums, counts, np.inf).min(-1)
     return np.where(np.isinf(lowest), np.nan, lowest)
+
+
+def _subtract_bounds(one: Ints, two: Ints, lowest: Floats, highest: Floats) -> tuple[Floats, Floats]:
+    """Return the (engine pairs, …) bounds of one - two from those of each engine."""
+    return lowest[one] - highest[two], highest[one] - lowest[two]
 
 
 def _average_exact_bounds(wide: Floats, exact: Floats, pools: Ints, otherwise: Floats) -> Floats:

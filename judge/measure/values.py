@@ -135,16 +135,18 @@ def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floa
         return value, value
     gains = compute_gains(measure, scale)
     if measure.own:
-        low, high = _bound_pooled_values(measure, isolate_lists(measure, lists), gains, value.reshape(1, -1))
-        return low.reshape(value.shape), high.reshape(value.shape)
+        lowest, highest = _bound_pooled_values(
+            measure, isolate_lists(measure, lists), gains, value.reshape(1, -1)
+        )
+        return lowest.reshape(value.shape), highest.reshape(value.shape)
     if not measure.pool_free:
         return _bound_pooled_values(measure, lists, gains, value)
     top, cutoff = float(gains[-1]), measure.choose_cutoff(lists.depth)
     if measure.granular:
         return _bound_mean(lists.look_up_gains(gains, 0.0, cutoff), lists.first_unjudged[..., :cutoff])
     # A gain never lowers any other value that the pool does not divide.
-    high = apply_formula(measure, lists.look_up_gains(gains, top, cutoff), top)
-    return value, divide(high, count_returned(lists), 0.0) if measure.name == "SetP" else high
+    highest = apply_formula(measure, lists.look_up_gains(gains, top, cutoff), top)
+    return value, divide(highest, count_returned(lists), 0.0) if measure.name == "SetP" else highest
 
 
 def _bound_mean(relevance: Floats, is_open: Bools) -> tuple[Floats, Floats]:
@@ -172,14 +174,14 @@ def _bound_pooled_values(
     `gains` are those of the grades. Only grades with which the measure is defined count; for a list
     alone it always is, with 0 where nothing is relevant.
     """
-    low, high = value.copy(), value.copy()
+    lowest, highest = value.copy(), value.copy()
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
     view = _View.from_lists(lists.select_pools(unsure), measure.choose_cutoff(lists.depth))
     steps = np.diff(gains)
     levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(gains)) if steps[grade - 1] > 0]
-    low[:, unsure] = _find_lowest(measure, view, levels)
-    high[:, unsure] = _find_highest(measure, view, levels)
-    return low, high
+    lowest[:, unsure] = _find_lowest(measure, view, levels)
+    highest[:, unsure] = _find_highest(measure, view, levels)
+    return lowest, highest
 
 
 @dataclass(frozen=True, slots=True)

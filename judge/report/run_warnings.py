@@ -252,10 +252,10 @@ def _describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
             engines=_join_by_engine(t, summary, unknown),
         )
     ranges = {
-        name: t("{low} to {high}", low=f"{low:.3f}", high=f"{high:.3f}")
+        name: t("{low} to {high}", low=f"{lowest:.3f}", high=f"{highest:.3f}")
         for name, mean in means.items()
-        for low, high in [mean.bounds]
-        if low is not None and high is not None and (low, high) != (mean.mean, mean.mean)
+        for lowest, highest in [mean.bounds]
+        if lowest is not None and highest is not None and (lowest, highest) != (mean.mean, mean.mean)
     }
     if ranges:
         yield t(

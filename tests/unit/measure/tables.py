@@ -35,14 +35,21 @@ def make_paired_grades(*rows: tuple[int, int, int]) -> PairedGrades:
 
 
 def tabulate_scores(
-    value: Any, *, low: Any = None, high: Any = None, measures: str = "P@5", engines: str | Sequence[str] = ""
+    value: Any,
+    *,
+    lowest: Any = None,
+    highest: Any = None,
+    measures: str = "P@5",
+    engines: str | Sequence[str] = "",
 ) -> Scores:
     """Scores of `value`, (engines, queries), (…, repeats) or (…, repeats, measures); NaN is missing.
 
-    Without `low` and `high` everything is judged. Engines are called a, b, c, … or by the letters of
+    Without `lowest` and `highest` everything is judged. Engines are called a, b, c, … or by the letters of
     `engines`, queries q00, q01, …
     """
-    values, lows, highs = (_make_four_axes(value if each is None else each) for each in (value, low, high))
+    values, all_lowest, all_highest = (
+        _make_four_axes(value if each is None else each) for each in (value, lowest, highest)
+    )
     cells, repeats = values.shape[:2], values.shape[2]
     return Scores(
         engines=tuple(engines or "abcdefghijklmnopqrstuvwxyz"[: cells[0]]),
@@ -50,10 +57,10 @@ def tabulate_scores(
         repeats=tuple(range(1, repeats + 1)),
         measures=parse_measures(measures),
         value=values,
-        low=lows,
-        high=highs,
+        lowest=all_lowest,
+        highest=all_highest,
         judged=np.ones(values.shape),
-        without_list=np.asarray(np.isnan(lows).all((2, 3))),
+        without_list=np.asarray(np.isnan(all_lowest).all((2, 3))),
         graded=np.full((*cells, repeats), 5),
         largest=tuple(find_largest_value(measure, GRADED, 10) for measure in parse_measures(measures)),
     )

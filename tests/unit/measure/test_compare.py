@@ -225,7 +225,7 @@ def make_unsure_pair(low: float, high: float) -> PairComparison:
     """Twenty queries, a about .3 ahead of b; the values of a may move by `low` and `high`."""
     b = np.linspace(0.1, 0.4, 20)
     a = b + np.linspace(0.25, 0.35, 20)
-    return compare_two(a, b, low=[a - low, b], high=[a + high, b])
+    return compare_two(a, b, lowest=[a - low, b], highest=[a + high, b])
 
 
 def test_a_difference_that_unjudged_snippets_could_take_away_is_undetermined() -> None:
@@ -250,13 +250,13 @@ def test_equal_differences_without_a_critical_value_are_robust_by_the_same_rule(
     """The difference is .5 on 40 queries: q is 1 - .02 ** (1 / 40) = .0932, the bound (1 - q) * least - q."""
     a, b = np.full(40, 0.75), np.full(40, 0.25)
     for spread, robust in ((0.05, True), (0.45, False)):  # .9068 * .45 - .0932 = .3148; .9068 * .05 < .0932
-        pair = compare_two(a, b, low=[a - spread, b], high=[a, b])
+        pair = compare_two(a, b, lowest=[a - spread, b], highest=[a, b])
         assert (pair.outcome, pair.detectable, pair.robust) == ("better", None, robust)
 
 
 def test_a_difference_that_may_be_chance_is_not_separated_whatever_is_unjudged() -> None:
     a, b = draw_scores(4, 2, 12)
-    wide = compare_two(a, b, low=[a - 0.2, b - 0.2], high=[a + 0.2, b + 0.2])
+    wide = compare_two(a, b, lowest=[a - 0.2, b - 0.2], highest=[a + 0.2, b + 0.2])
     assert (wide.outcome, wide.robust) == ("not separated", None)
     assert get_high_end(wide.bounds) - get_low_end(wide.bounds) == pytest.approx(0.8)
 
@@ -305,14 +305,14 @@ def test_queries_that_only_unjudged_snippets_could_make_count_can_take_a_differe
 
 
 def test_a_bound_of_zero_has_no_minus_sign() -> None:
-    pair = compare_two([0.5], [0.75], low=[[0.5], [0.5]], high=[[0.5], [1.0]])
+    pair = compare_two([0.5], [0.75], lowest=[[0.5], [0.5]], highest=[[0.5], [1.0]])
     assert (pair.a, repr(pair.bounds)) == ("b", "(0.0, 0.5)")
 
 
 def test_lists_without_one_grade_widen_the_bounds_and_never_move_the_mean_out() -> None:
     """On the last query a returned something that nobody graded: anything from 0 to 1."""
     a, b = [0.58, 0.59, 0.6, 0.6, 0.6, 0.61, 0.62], [0.5] * 7
-    pair = compare_two([*a, NAN], [*b, 1], low=[[*a, 0], [*b, 1]], high=[[*a, 1], [*b, 1]])
+    pair = compare_two([*a, NAN], [*b, 1], lowest=[[*a, 0], [*b, 1]], highest=[[*a, 1], [*b, 1]])
     assert pair.n == 7
     assert get_low_end(pair.ci95) is not None
     assert get_low_end(pair.ci95) > 0
@@ -329,7 +329,7 @@ def test_queries_that_may_count_never_round_the_mean_out_of_its_bounds(seed: int
     gaps = np.random.default_rng(seed).random(40) < 0.3
     b[gaps] = 0
     pair = compare_two(
-        np.where(gaps, NAN, a), b, low=[np.where(gaps, 0.9, a), b], high=[np.where(gaps, 1, a), b]
+        np.where(gaps, NAN, a), b, lowest=[np.where(gaps, 0.9, a), b], highest=[np.where(gaps, 1, a), b]
     )
     assert (pair.a, pair.n) == ("a", 40 - gaps.sum())
     assert pair.difference is not None

@@ -100,7 +100,7 @@ def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
 
 def test_what_is_unjudged_bounds_a_change_on_the_right_side() -> None:
     value = [[0.5] * 6, [0.3] * 6]
-    scores = tabulate_scores(value, low=[[0.5] * 6, [0.2] * 6], high=[[0.5] * 6, [0.4] * 6])
+    scores = tabulate_scores(value, lowest=[[0.5] * 6, [0.2] * 6], highest=[[0.5] * 6, [0.4] * 6])
     (fell,) = measure_changes(scores, {"bing": ("a", "b")}, RULES.alpha)
     assert (fell.least, fell.most) == pytest.approx((-0.3, -0.1))
 
