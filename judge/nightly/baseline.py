@@ -39,6 +39,7 @@ from judge.nightly.record import (
     NightRecord,
     read_record,
 )
+from judge.records import MIN_COVERAGE
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import CONFIG_FILE, RunIdentity, load_run, load_summary, read_config
 from judge.runs.record_json import from_json, to_json
@@ -55,8 +56,6 @@ _StoreName = Annotated[str, Field(pattern=f"^{QUARANTINED_STORE.pattern}$")]
 _FILES = (CONFIG_FILE, "summary.json", "results.json", "judgments.jsonl")
 #: The file that the run of a panel has besides, and that of a night which asked engines.
 _OPTIONAL_FILES = ("members.jsonl", COLLECTION_FILE)
-#: The least share of its pairs that a baseline must have judged.
-_MIN_COVERAGE = 0.99
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,12 +169,12 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
             " in [nightly], run judge nightly again, and set its night"
         )
     summary = load_summary(RunFolder(run))
-    if summary.coverage < _MIN_COVERAGE:
+    if summary.coverage < MIN_COVERAGE:
         return Message(
             "only {coverage:.2%} of its pairs are judged, and a baseline needs {least:.0%}; to judge the"
             " rest, run its judge run or judge nightly command again",
             coverage=summary.coverage,
-            least=_MIN_COVERAGE,
+            least=MIN_COVERAGE,
         )
     if record and record.state == "unfinished":
         reasons = join_messages(record.missing or record.reasons)
