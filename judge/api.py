@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -163,10 +164,11 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
         )
     with translate_run_errors(paths[0]):
         loaded = load_runs(paths)
-        for name, run in loaded.items():
+        for path, (name, run) in zip(paths, loaded.items(), strict=True):
             if run.pool.pairs and all(judgment.grade is None for judgment in run.judgments):
                 count = run.spec.repeats * len(run.pool.pairs)
-                raise explain_no_grades(name, count, (judgment.error for judgment in run.judgments))
+                failures = Counter(judgment.error for judgment in run.judgments if judgment.error)
+                raise explain_no_grades(name, count, failures, run.spec.stopped, path)
         first = next(iter(loaded.values()))
         more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
         combined = combine_runs(loaded, more)

@@ -49,7 +49,8 @@ def score(
     )
     with translate_run_errors(run):
         if not run_tables.has_grades(result):
-            raise explain_no_grades(run, result.summary.judgments, result.summary.failures)
+            summary = result.summary
+            raise explain_no_grades(run, summary.judgments, summary.failures, summary.stopped, run)
         print_parts(run_tables.iter_run_parts(result, saved=save))
 
 
@@ -87,9 +88,9 @@ def compare(
         elif not has_no_grade:
             print_parts(comparison_tables.iter_comparison_parts(summary, runs[0], names, pairs))
     if has_no_grade:
-        shared = Message("the shared queries of {runs}", runs=NameList(map(str, runs)))
-        place = runs[0] if len(runs) == 1 else shared
-        raise explain_no_grades(place, summary.judgments, summary.failures)
+        run = runs[0] if len(runs) == 1 else None
+        place = run or Message("the shared queries of {runs}", runs=NameList(map(str, runs)))
+        raise explain_no_grades(place, summary.judgments, summary.failures, summary.stopped, run)
 
 
 @takes_options(lambda name, _: name in ("base_url", "store"))

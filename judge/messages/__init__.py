@@ -3,7 +3,14 @@
 `chinese_format` puts values into Chinese templates, `recognition` finds the template of a text that was read.
 """
 
-from judge.messages.bilingual import Bilingual, build_text, build_texts, join_sentences, make_text
+from judge.messages.bilingual import (
+    Bilingual,
+    BilingualMessage,
+    build_text,
+    build_texts,
+    join_sentences,
+    make_text,
+)
 from judge.messages.catalogue import (
     CHINESE,
     ENGLISH,
@@ -23,6 +30,7 @@ __all__ = [
     "ENGLISH",
     "UI_LANGUAGES",
     "Bilingual",
+    "BilingualMessage",
     "MeasureName",
     "Message",
     "NameList",

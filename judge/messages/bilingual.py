@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Concatenate, NamedTuple, ParamSpec
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self
 
-from judge.messages.catalogue import CHINESE, ENGLISH, Translator
+from judge.messages.catalogue import CHINESE, ENGLISH, Message, Translator
 
 P = ParamSpec("P")
 
@@ -27,6 +27,25 @@ class Bilingual(NamedTuple):
     ) -> object:
         """Return how pydantic, which this module does not import, writes a text: as an object."""
         return {**handler(source), "serialization": {"type": "function-plain", "function": cls._asdict}}
+
+
+class BilingualMessage(Message):
+    """A text that a file has in both languages, as a value of a message."""
+
+    texts: Mapping[str, str]
+
+    def __new__(cls, texts: Mapping[str, str]) -> Self:
+        """Return the English one of the `texts`, which are by language."""
+        message = super().__new__(cls, texts["en"])
+        message.texts = texts
+        return message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.texts,)
+
+    def render(self, translator: Translator) -> str:
+        """Return the text in the language of the translator."""
+        return self.texts.get(translator.language, str(self))
 
 
 def build_text(

@@ -1,6 +1,7 @@
 """Messages name the option as it was typed, say what to do, and have no empty tables."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +51,20 @@ def run_without_grades(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "r" / "x"
 
 
+def name_command(run: Path) -> str:
+    """Return the command of a run of `run_with_last_line`."""
+    return f"judge run {run.parents[1] / 'd.jsonl'} -m openai:fake --out {run} with its other options"
+
+
 @pytest.mark.parametrize("words", [("score",), ("compare",), ("compare", "--json")])
 def test_a_run_without_a_grade_is_incomplete(words: tuple[str, ...], run_without_grades: Path) -> None:
     result = run_judge(*words, run_without_grades)
     assert result.returncode == 3, result.stderr
-    assert result.stderr == (
-        f"judge: {run_without_grades}: no judgment has a grade (0 of 6), so no engine has a value;"
-        " run the judge run or judge nightly command of this folder again\n"
+    assert result.stderr.startswith(
+        f"judge: {run_without_grades}: no judgment has a grade (0 of 6), so no engine has a value: the"
+        " judging stopped: http://127.0.0.1:"
     )
+    assert result.stderr.endswith(f"; the command of this folder is {name_command(run_without_grades)}\n")
     assert result.stdout == "" or json.loads(result.stdout)["judged"] == 0
 
 
@@ -69,10 +76,38 @@ def test_a_run_without_a_grade_is_not_compared_with_another_run(
     for runs in ((graded, run_without_grades), (run_without_grades, graded)):
         result = run_judge("compare", *runs, "--measures", "P@5")
         assert (result.returncode, result.stdout) == (3, "")
-        assert result.stderr == (
-            "judge: x: no judgment has a grade (0 of 6), so no engine has a value;"
-            " run the judge run or judge nightly command of this folder again\n"
+        assert result.stderr.startswith(
+            "judge: x: no judgment has a grade (0 of 6), so no engine has a value: the judging stopped: "
         )
+        assert result.stderr.endswith(f"; the command of this folder is {name_command(run_without_grades)}\n")
+
+
+@check_each(
+    ("reply", "english", "chinese"),
+    [
+        (
+            Reply(status=401, body='{"error": {"message": "no"}}'),
+            ("the judging stopped: auth: HTTP 401: no (check ", "; the command of this folder is"),
+            ("评测已停止：访问被拒绝：HTTP 401: no（请检查", "；该文件夹的命令为："),
+        ),
+        (
+            Reply(text="nothing"),
+            ("the reply names a grade that does not exist (6)", "; run the command of this folder again:"),
+            ("答复的等级不在标度内（6）", "；请再次执行该文件夹的命令："),
+        ),
+    ],
+)
+def test_the_reason_why_a_run_has_no_grade_is_in_both_languages(
+    tmp_path: Path, reply: Reply, english: tuple[str, str], chinese: tuple[str, str]
+) -> None:
+    with LoopbackServer(lambda _: reply) as server:
+        assert run_with_last_line(tmp_path, server.openai_url)[0] == 3
+    run = tmp_path / "r" / "x"
+    command = name_command(run).removesuffix(" with its other options")
+    for language, (reason, advice) in (("en", english), ("zh", chinese)):
+        outputs = {run_judge(words, run, "--ui-lang", language).stderr for words in ("score", "compare")}
+        (text,) = outputs
+        assert re.search(rf"[:：] ?{re.escape(reason)}.*{advice} ?{re.escape(command)}", text), text
 
 
 def test_runs_whose_shared_queries_have_no_grade_are_both_named(tmp_path: Path) -> None:
