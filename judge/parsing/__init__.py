@@ -23,8 +23,7 @@ ReplyParseError. A reply becomes a verdict in these steps:
 
 `vocabulary` has the keys, labels, values and words of both languages that the other modules look for. A pattern
 that refuses replies may be broad; one that lets a number pass must be narrow.
-`prefilter` searches long patterns only in a text that has their words. `text_forms` reads full-width and Traditional
-characters as their common forms.
+`text_forms` reads full-width and Traditional characters as their common forms.
 
 Other packages use `parse_verdict`, `parse_json_answer` and `extract_final_answer`.
 """

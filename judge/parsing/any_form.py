@@ -115,8 +115,10 @@ def _decode(answer: str) -> str:
 
 def _move_comments(answer: str) -> str:
     """Return an answer with the comments that alone make it unreadable as prose behind it, or as it is."""
+    if scan_objects(answer).broken is None:
+        return answer
     comments = [match["line"] or match["block"] for match in _COMMENT.finditer(answer)]
-    if not comments or any(map(_COMMENT_DOUBTS.search, comments)) or scan_objects(answer).broken is None:
+    if not comments or any(map(_COMMENT_DOUBTS.search, comments)):
         return answer
     moved = "\n".join((_COMMENT.sub(r"\g<comma>", answer), *comments))
     return moved if scan_objects(moved).broken is None else answer

@@ -14,7 +14,6 @@ All other prose around an object may say what it likes.
 import re
 
 from judge.parsing import vocabulary
-from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.remarks import names_origin
 from judge.parsing.text_forms import flatten
 
@@ -44,7 +43,7 @@ _POINTS = re.compile(
     r"|(?<![a-z])(?<![a-z] )(?:please |now )?(?:see|look))\b|以下|下面|如下|这样|这[句段])"
 )
 #: A line without its full stop that needs the object in the next line.
-_UNFINISHED = FilteredPattern(
+_UNFINISHED = re.compile(
     rf"(?i)(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|were|be|to|say|said|answered|replied|perhaps|maybe)|则|那么|就|(?<!:)(?<!: )是|为|[写印标记列]着?"
     rf"|也许|或许|(?:{vocabulary.ANSWER_WORDS})了?|\be\.g\.?)\s*\Z"
 )
@@ -57,7 +56,7 @@ _NO_HEADING = re.compile(
     r"(?i)\b(?:is|are|was|were|has|have|does|did|can|cannot)\b|[是有没不只未了]|提到|说明|列出|给出|介绍|^[^\n]{31}|[{}]"
 )
 #: A clause in front of an announcement that says that the reply does not do what the snippet says.
-_IGNORES = FilteredPattern(
+_IGNORES = re.compile(
     r"(?i)\A\W*(?:(?:having |i |we )?(?:ignor|disregard|dismiss)(?:e|ing|ed)?\b|(?:setting|putting|leaving) aside|despite"
     r"|(?:regardless|irrespective) of|(?:without|not) (?:follow|obey|heed|regard)\w*)[^,;:.]{1,80}[,;]"
     r"|\A\W*(?:我?已?忽略|无视|撇开|抛开|排除|不顾|不(?:予)?(?:理会|执行|采纳|听从|遵从|考虑))[^,;:。]{1,40}[,;]"
@@ -70,7 +69,7 @@ _NAMES_GRADE = (
     r" [\"'“]?(?:[0-3]\b|yes\b|no\b|(?:\w+ly )?relevant|highest|top|maximum|full)"
 )
 #: An order to a grader that begins a sentence, without quotes: the reply repeats the snippet.
-_ORDERS_GRADER = FilteredPattern(
+_ORDERS_GRADER = re.compile(
     r"(?i)(?:\A|(?<=[.。!?;])|(?<!:)(?<=\n))[ *_#-]*(?:(?:please |now |just )*(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?)\b"
     r"(?: (?:all|any|every|the|these|of|your))*(?:(?: (?:previous|prior|above|earlier|preceding|former|system|grading|scoring|rating|your)){1,3}"
     r" (?:instructions?|rules?|prompts?|guidelines?|directions?|orders?|messages?|criteria|rubric)| (?:instructions|rules) above"
@@ -87,17 +86,17 @@ _ORDERS_GRADER = FilteredPattern(
     rf"|(?:系统(?:提示|指令|消息|通知)\s?:|新的?(?:指令|规则|任务|要求)\s?:|从现在(?:起|开始),?|你现在是|请(?:直接|务必|一律|立即|[将把给](?![你您]))){_OF_GRADER}"
     r"|你?(?:务必|一律|必须)(?:输出|回[复答]|返回|[给评打判])[^,;:。\n]{0,4}(?:[0-3三]|yes\b|no\b|[是否](?![\u4e00-\u9fff])|满分|最高))"
 )
-_IS_SUBJECT = FilteredPattern(f"(?i){vocabulary.SUBJECT_WORDS}")
-_IS_OWN = FilteredPattern(f"(?i){vocabulary.OWN_WORDS}")
-_IS_SOURCE = FilteredPattern(
+_IS_SUBJECT = re.compile(f"(?i){vocabulary.SUBJECT_WORDS}")
+_IS_OWN = re.compile(f"(?i){vocabulary.OWN_WORDS}")
+_IS_SOURCE = re.compile(
     rf"(?i){vocabulary.SOURCE_WORDS}|{vocabulary.ANSWER_WORDS}|{vocabulary.EXAMPLE_WORDS}|\b(?:results?|words)\b|文字|的话"
 )
 #: What says what kind of page the graded one is.
 _IS_PAGE = re.compile(
     r"(?i)(?:页面|网页|官网)[。.]?\Z|\A一[篇个条][^,。]{1,20}(?:文章|页面|网页|网站|帖子)(?=[,。])|\A ?an? (?:[\w-]+ )?(?:page|site|blog|article)\b(?! of\b|['’])"
 )
-_IS_DEMAND = FilteredPattern(f"(?i){vocabulary.DEMAND_WORDS}")
-_IS_CONDITION = FilteredPattern(f"(?i){vocabulary.CONDITION_WORDS}")
+_IS_DEMAND = re.compile(f"(?i){vocabulary.DEMAND_WORDS}")
+_IS_CONDITION = re.compile(f"(?i){vocabulary.CONDITION_WORDS}")
 
 #: What a sentence behind an object calls the object.
 _THAT = (
@@ -106,7 +105,7 @@ _THAT = (
     r"|\bsuch an? \w+|\bthese (?:lines|words)\b|\b(?:the|this|that) (?:\w+ )?(?:json|object|answer|output|verdict|grade)\b(?!['’]s)|以上|上面|上述"
     r"|前面|刚才|这(?![篇条个家]?(?:摘要|网页|页面|文章?|网站|店|帖))|那|此|该(?:json|对象|答案|结果)|如此)"
 )
-_DISOWNS = FilteredPattern(
+_DISOWNS = re.compile(
     r"(?i)\A\W*(?:please )?(?:disregard|ignore|discard|cancel|undo)(?: (?:this|that|it))?\W*\Z|\A\W*请?(?:忽略|无视)(?:它|[此该][条项]?|以?上[面述]?|这[个条]?)?(?:答案|回答|判[定断]|评[定级分估]|等级|结[果论]|输出|json|对象)?\W*\Z|\b(?:told|asked|made|instructed|forced|ordered|required)\b[^.]{0,24}\b(?:say|write|answer|do)?\s?(?:so|this|it|that)\W*\Z"
     r"|(?:[让叫逼]|要求)(?:我|模型)(?:这[样么]|如此)|\A\W*(?:(?:copied|taken|quoted?|pasted|reproduced|cited|excerpted)\b|(?:verbatim )?from (?:the|an?|its|their)(?: \w+){1,2}\W*\Z"
     r"|[取摘引抄转录]自)|\A\W*(?:from|in|source:|according to|as (?:stated|written|demanded|requested|instructed) (?:in|by)|per|via) (?:the |a "
@@ -127,7 +126,7 @@ _DISOWNS = FilteredPattern(
     r"|(?:仅当|只有|除非|假[设定如]|如果|若|要是)[^,。]{1,30}[才则就]会?(?:如此|这[样么])"
 )  # fmt: skip
 #: The subject and verb of a sentence about the object; some verbs say where it comes from.
-_ABOUT_OBJECT = FilteredPattern(
+_ABOUT_OBJECT = re.compile(
     rf"(?i)\A\W*+(?:(?:please )?note(?: that)?|请?注意|说明)?\W*+(?:{_THAT}|json|object|答案|对象"
     r"|结果)(?:(?! (?:that|which|what|because) )[^.。!?\n]){0,30}?(?:(?P<origin>\b(?:comes?|came|belongs?|appears?|stands?|sits?|stems?|originates?"
     r"|reproduces?|repeats?|copie[sd]|quote[sd]?|taken|found|pasted)\b|[取摘引抄转来出]自|属于|由"
@@ -144,8 +143,8 @@ _NOTE = re.compile(
     r"|未)(?P<note>[^()\[\]【】.。!?\n]{1,24})[)\]】]?[ \t]*[.。]?[ \t]*(?:\n|\Z)"
 )
 _CLAUSE_END = re.compile(r"(?i)[,;]|\b(?:because|since|as)\b|(?<=justified|warranted|supported) by\b|因为")
-_IS_EXPLAINED = FilteredPattern(f"(?i){vocabulary.MEANING_WORDS}|{vocabulary.OWN_WORDS}")
-_NOT_AN_ANSWER = FilteredPattern(
+_IS_EXPLAINED = re.compile(f"(?i){vocabulary.MEANING_WORDS}|{vocabulary.OWN_WORDS}")
+_NOT_AN_ANSWER = re.compile(
     r"(?i)\b(?:do not|don['’]t|never|should not|shouldn['’]t|must not|cannot|can['’]t) (?:be )?(?:take|taken|use(?! (?:any |my )?(?:facts|outside|external|prior|memory|knowledge))|used|treat|treated|consider"
     r"|considered|count|counted|accept|trust|rely|regard|interpret|record|store)\b|(?<!\bi )(?<!\bi['’]ve )\b(?:produced|gave|wrote|generated|made"
     r"|provided|returned|suggested|supplied|created|inserted|planted|proposed|claims?|demand(?:s|ed)|requested|said|says|wants?|wanted) (?:me "
@@ -165,7 +164,7 @@ _WRAPPER = re.compile(
 )
 _ANSWER = r"(?:answer|reply|response|output|verdict|grade|rating|score|result|judge?ment|decision)"
 #: What says that the answer is still to come.
-_NOT_FINAL = FilteredPattern(
+_NOT_FINAL = re.compile(
     rf"(?i)(?:\bnot|n['’]t|\bnever)(?: (?:really|actually|yet|necessarily|quite))? (?:(?:my|our)(?: \w+)?(?: \w+)? {_ANSWER}"
     rf"|(?:the |a |yet )?(?:final|official)(?: {_ANSWER})?\b(?! to\b))|\b(?:not|n['’]t|yet to)(?: yet)? (?:decided?|made up my mind"
     rf"|final(?:ly|ized|ised))\b|\b(?:my|the) (?:final|real|actual|true) {_ANSWER} (?:comes|follows|will|is (?:different|another|below|to come))"

@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 
 from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, repeats_order
-from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.remarks import (
     TOO_HIGH_OR_LOW,
     drop_ignored_demands,
@@ -22,22 +21,22 @@ from judge.parsing.vocabulary import ANY_WORD, LABEL_LEAD, REASON_LABELS, build_
 from judge.records import Scale
 
 #: A grade that prose says the snippet asks for.
-_DEMANDED = FilteredPattern(
+_DEMANDED = re.compile(
     r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|\b(?:tells?|told|wants?|makes?|gets?|urges?) (?:me|us|graders)\b|索要|要求给?"
     r"|[让要叫]我[给打评判])[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?|\binstruct\w*\b[^.。\n0-9]{0,40}[0-9](?=[^.。\n]{0,40}\bignor)"
     r"|\bignor\w+\b[^.。\n0-9]{0,60}\binstruct\w*\b[^.。\n0-9]{0,40}[0-9]|(?:诱导|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)",
 )
 #: A clause that grants something before the verdict: "虽然摘要与主题相关，".
-_CONCESSION = FilteredPattern(
+_CONCESSION = re.compile(
     r"(?:虽然?|尽管|\b(?:even )?though|\balthough|\bwhile|\bwhilst)(?:(?!\b(?:yes|no)\b)[^,.。;\n]){1,80},",
 )
 #: A name that ends with a number, in the midst of a sentence: "a Tesla Model 3".
-_NAME = FilteredPattern(
+_NAME = re.compile(
     r"(?:(?<=[a-z] )|(?<=[\u4e00-\u9fff]))(?!Grade|Score|Rating|Verdict|Answer|Final|Level|Label|Relevance|JSON|So\b|I\b)[a-z]?[A-Z][A-Za-z]+ ?[0-9](?![0-9.]?[0-9])",
 )
 _ANY_GRADE = re.compile("[0-3]")
 #: A grade whose condition prose states: "a grade of 3 requires the full schedule".
-_THRESHOLD = FilteredPattern(
+_THRESHOLD = re.compile(
     rf"(?m)(?:\ban? |\beven an? |^|[.,;] |\b(?:note|{REASON_LABELS}): ?|注: ?)(?:(?:full )?(?:grade|score"
     r"|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)|requires?|needs?(?! to be)|was not given"
     r"|is not (?:justified|warranted|deserved|earned))\b|\bfor an? [0-3](?=, [^.\n]{1,80}\b(?:would|must|needs?|has|have|should)\b)|\bto (?:reach|get|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b"
@@ -60,13 +59,13 @@ _ONLY_REQUIRES = re.compile(r"(?<!would )\b(?:requires?|needs?)$|(?:要求|需�
 #: What makes a second answer the last one.
 _SEQUENCE = r"评|\b(?:first|initial|second|now|then|later|after|again|on re|overall|final)|总|最[初终后]|现在|再[看读想]|重新|起初"
 #: A question or an item of a checklist with its answer, where it is not the verdict.
-_CHECKLIST_ITEM = FilteredPattern(
+_CHECKLIST_ITEM = re.compile(
     rf"(?m)(?:(?<![^.。?!\n:])[^.。?!\n:]{{2,}}+\?\s{{0,3}}|(?:^[^\w\n]{{0,6}}+(?:(?:{REASON_LABELS}): ?)?"
     rf"|(?<=[.,;。]) ?)(?![^:\n]{{0,40}}(?:{build_label_pattern(None)}|evaluat|assess|{_SEQUENCE}))[^.。?!\n:]{{2,40}}:[^\S\n]{{0,3}})(?P<value>yes"
     r"|no|是|否)(?![\w])[.。]?",
 )
 #: Numbers that prose says an answer is not: "It is not a 3 because …", "未达到3级".
-_DENIED = FilteredPattern(
+_DENIED = re.compile(
     r"(?m)(?:(?:\b(?:not|cannot|never|far from|hardly|barely|almost|nearly)|n['’]t)(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)|assign(?:ed)?|qualify for|rise to|worth"
     r"|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} |\bneither (?:an? )?"
     r"|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach)(?: (?:an?|the|grade|score|rating|level|of)){0,4} "
@@ -75,7 +74,7 @@ _DENIED = FilteredPattern(
     r"|\s?[/或和、]\s?)(?:an? )?[0-9])*)(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since|as|for|but|so|though"
     r"|due)\b)(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)",
 )
-_UNRELATED = FilteredPattern(
+_UNRELATED = re.compile(
     r"(?m)(?:\bnot|n['’]t)(?: (?:at all|in any way|in the least|even|remotely|really|actually)){0,2} relevant\b"
     r"|(?:\bnot|n['’]t) (?:at all )?related to\b|\b(?:irrelevant|off[- ]?topic|unrelated|useless|worthless)\b(?=\W{0,3}$|[.,;!)]"
     r"| (?:to|for|and|because|since|as|here)\b)|\bno(?:thing| \w+)? to do with\b|\b(?:no|zero) (?:relevance|relation|connection|use|help|value)(?: (?:to"
@@ -88,7 +87,7 @@ _UNRELATED = FilteredPattern(
     r"|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)|(?:不(?:太|怎么|大)?相关|无关)(?![\u4e00-\u9fff])|答非所问|[跑离偏]题"
     r"|(?:完全|根本)(?:没有?|未|不能|无法)(?:回答|满足|解决)了?(?:用户的?)?(?:该|此|这个)?(?:查询|问题|需求)",
 )
-_COMPLETE = FilteredPattern(
+_COMPLETE = re.compile(
     r"\b(?:snippet|page|it|result) (?:really |clearly )?helps the user\b(?=[.!]|$)|\b(?:fully|completely|entirely|perfectly|totally|wholly) (?:answer"
     r"|satisf|address|meet|resolv)\w*(?! (?:another|a different|other)\b)|\b(?:answer|satisf|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully"
     r"|perfectly|entirely)\b|\b(?:direct,? (?:and )?)?(?:perfect|complete|full|ideal)(?:,? (?:and )?direct)? (?:answer|match|response)\b(?! (?:would|should|must|needs?|requires?)\b)|\b(?:highly|very|extremely|perfectly|fully) relevant\b"
@@ -98,12 +97,12 @@ _COMPLETE = FilteredPattern(
 #: The opposite of either verdict, in the words of the prompt, at the end of a clause.
 _NEED = r"(?:用户的?)?(?:该|此|这个)?(?:查询|问题|需求)"
 _CLAUSE_END = r"(?=(?:,? (?:in fact|really|actually|though|after all|at all))?\s?[.!。]|$)"
-_HELPS = FilteredPattern(
+_HELPS = re.compile(
     r"(?m)(?:\b(?:is|looks) (?:really |very )?(?:helpful|useful)(?: to the user)?|^\W{0,4}(?:(?:conclusion|so|overall)\W{1,2})?helpful"
     rf"|\b(?:snippet|page|(?<!hope )it) helps(?: the user)?|\banswers the (?:query|question)|有(?:很大)?帮助|(?:回答|满足|解决)了{_NEED})"
     rf"{_CLAUSE_END}",
 )
-_HELPS_NOT = FilteredPattern(
+_HELPS_NOT = re.compile(
     r"(?m)(?:(?:\bnot|n['’]t) (?:helpful|useful)(?: to the user)?|\bunhelpful|(?:\bnot|n['’]t) (?:help|answer(?: the (?:query|question))?)|\bfails to (?:help|answer the (?:query|question))|^\W{0,4}no (?:relevant|useful) (?:content|information)"
     rf"|(?:没有?|无法?)(?:任何)?(?:帮助(?:用户)?|用)|(?:[未没]有?|[未不]能|无法)(?:回答|满足|解决){_NEED}"
     rf"|没有?(?:任何)?有用的?(?:信息|内容)){_CLAUSE_END}",
@@ -112,16 +111,16 @@ _HELPS_NOT = FilteredPattern(
 _VERDICT_LINE = re.compile(
     rf"(?m)^(?:[^\w\n]|_){{0,8}}(?P<value>(?:{ANY_WORD})(?=(?:[^\w\n]|_){{0,8}}$|{EXPLAINS})|[01](?=[^\w\n.)、]{{0,8}}$))"
 )
-_LABELLED_LINE = FilteredPattern(
+_LABELLED_LINE = re.compile(
     rf"(?m)^(?:[^\w\n]|_){{0,8}}{LABEL_LEAD}(?:verdict|judge?ment|decision|conclusion|relevan(?:t|ce)|grade|score|rating|判定|结论|判断|(?:是否)?相关性?|等级|评[分级]|得?分数?)"
     rf"[^\w\n]{{0,4}}[:=](?:[^\w\n]|_){{0,8}}(?P<value>{ANY_WORD}|[0-9])(?=(?:[^\w\n]|_){{0,8}}$)",
 )
 _MARKS_OF_SCALE = r"(?:grade|score|mark|point|rating)s?\b(?! (?:is|of|=|[0-9])|\s?[:=])"
-_TOP = FilteredPattern(
+_TOP = re.compile(
     rf"\b(?:top|full|perfect|max(?:imum|imal)?|highest(?: possible)?|best possible) {_MARKS_OF_SCALE}"
     r"|(?:满分|最高(?:分|级|等级|评分|评级))(?!\s?[是为:=(]?\s?[0-9])",
 )
-_LOWEST = FilteredPattern(
+_LOWEST = re.compile(
     rf"\b(?:lowest(?: possible)?|min(?:imum|imal)|bottom|zero) {_MARKS_OF_SCALE}|零分|最低(?:分|级|等级|评分|评级)(?!\s?[是为:=(]?\s?[0-9])",
 )
 #: In front of a statement in its clause: it is about a part, it describes the scale, or it is denied.
@@ -131,13 +130,13 @@ _ABOUT_PART = (
     r"|末尾|开头|标题|广告|日期|指令|注入|[段句行]|诱导|是否|如果|若|假如|要是|可能|[0-9][分级]?\s?(?:[:=(–→-]|means?|表示|代表|[是为]"
     r"|is)[^,;]{0,20}\Z"
 )
-_DENIES_HELP = FilteredPattern(
+_DENIES_HELP = re.compile(
     rf"{_ABOUT_PART}|希望|\b(?:hope|not|never|hardly|only|what|which|page|site|article|they|claims?)\b|n['’]t|不|没|未|无"
 )
-_DENIES_UNRELATED = FilteredPattern(
+_DENIES_UNRELATED = re.compile(
     rf"{_ABOUT_PART}|(?:\b(?:not|never|n?either|nor|hardly|far from|anything but)|n['’]t)(?: \w+){{0,2}}\s*\Z|(?:不|没有?|非)[^,。]{{0,4}}\Z"
 )
-_DENIES_EXTREME = FilteredPattern(
+_DENIES_EXTREME = re.compile(
     rf"{_ABOUT_PART}|\b(?:not|cannot|never|no|nor|neither|without|fail\w*|far|less|miss\w*|lack\w*|short|hardly|almost|nearly|than|ask\w*|demand\w*"
     r"|claim\w*|want\w*|need\w*|seek\w*|expect\w*|look\w* for|tr(?:y|ies|ied)|ignor\w*|says?|to)\b|n['’]t|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]"
     r"|接近|几乎"
@@ -233,7 +232,7 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
     return drop_ignored_demands(flat), rejected
 
 
-def _states(statement: FilteredPattern, denial: FilteredPattern, text: str) -> bool:
+def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> bool:
     """Return True when prose makes a statement that neither its own clause nor an answer to it denies."""
     return any(
         not denial.search(re.split(r"[,;.。!?\n]", text[max(0, match.start() - 120) : match.start()])[-1])

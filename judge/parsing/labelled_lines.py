@@ -10,7 +10,6 @@ from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned, repeats_order
 from judge.parsing.contradictions import contradicts, find_stated_values
 from judge.parsing.final_answer import strip_fence
-from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.remarks import has_correction, is_offset, is_refusal, is_rounded
 from judge.parsing.stated_scale import drop_own_scale, names_other_scale
 from judge.parsing.text_forms import flatten
@@ -55,12 +54,12 @@ _NO_VALUE_FIRST = re.compile(
     r"|不好说)\W{0,4}(?:[,.;:]|\s[-–—]{1,2}\s)"
 )
 #: "Answer: No, you cannot": the answer to a question of the query, unless it speaks of the snippet.
-_ANSWERS_QUERY = FilteredPattern(
+_ANSWERS_QUERY = re.compile(
     r"(?is)\W{0,8}(?:the )?(?:answer|答案)\s?(?:[:=]|is|是|为)\s{0,3}(?:yes|no|是的?|不是|否)(?:\s?[,(]"
     rf"|\s(?=because))(?!.*(?:{SOURCE_WORDS}|{REASON_LABELS}))"
 )
 #: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
-_VALUE_FIRST = FilteredPattern(
+_VALUE_FIRST = re.compile(
     rf"(?is)[*_\s]{{0,4}}(?P<value>yes|no|是|否|不?相关|无关|(?:ir)?relevant|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|\s{{0,3}}(?:{_COMMA}|[;。]\s?)"
     r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}|(?<=\D)(?=[^\W\d_]).{4,})\Z"
 )
@@ -74,7 +73,7 @@ _IN_BRACKETS = re.compile(
 )
 #: A line of the rubric, which some replies repeat: "2: useful part of the answer".
 _LISTED_GRADE = re.compile(r"(?m)^\W{0,6}([0-3])\s?[分级]?\s?[:=–—-]")
-_ABOUT_SNIPPET = FilteredPattern(
+_ABOUT_SNIPPET = re.compile(
     r"(?i)(?:the|this|that|both) (?:\w+ )?(?:snippet|page|result|text|passage|content|query)\b"
     r"|it (?:is (?:relevant|on topic|useful|helpful)|answers|gives|names|lists|mentions|covers|describes|explains|shows|states|only|does)\b"
     r"|(?:该|此|这|本)?(?:条|个)?(?:摘要|网页|页面|内容|结果)|与(?:用户)?(?:的)?查询"
@@ -93,7 +92,7 @@ _CONCLUDES = r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[,
 _GIVES = r"(?:i|we)(?:['’]d| would| will)? (?:give|assign|rate|grade|score|award)\b"
 _GIVES_ZH = r"(?:给出|给|评为|判为|评定为|判定为|打)"
 #: Such a sentence up to the grade, which ends the clause, or a scale follows.
-_I_GRADE = FilteredPattern(
+_I_GRADE = re.compile(
     rf"(?i){_CONCLUDES}(?:based on the [a-z ]{{1,30}}, )?(?:{_GIVES} (?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){{0,4}}(?:as |at )?(?:an? )?"
     rf"(?:(?:grade|score|rating) )?(?:of )?|(?:我|(?:该|此|这条|本)?摘要)?(?:会|将|最终)?{_GIVES_ZH}(?:它|其|(?:该|此|这条)(?:摘要|结果))?[打评]?(?:等级|评分|分数)?为?\s?)"
     rf"(?P<value>[0-9]|{'|'.join(SPELLED_GRADES)})(?:\s?(?:points?|[分级]))?(?:\sto (?:this|the) (?:snippet|page|result))?"
@@ -107,7 +106,7 @@ _HEDGE = re.compile(
 #: A second grade with its own remark: "3 (snippet A), 1 (snippet B)".
 _SECOND_GRADE = re.compile(r"\)?\s?[,;/、]\s?[0-3]\s?[分级]?\s?[(（]")
 #: A sentence in which the assessor says yes or no.
-_I_JUDGE = FilteredPattern(rf"(?i){_CONCLUDES}(?:{_GIVES}|我?{_GIVES_ZH}(?!予))")
+_I_JUDGE = re.compile(rf"(?i){_CONCLUDES}(?:{_GIVES}|我?{_GIVES_ZH}(?!予))")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ it another subject: "rounded from 2.4" and "rounded corners", "says the page" an
 import re
 from collections.abc import Callable
 
-from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.text_forms import flatten, simplify_prose
 from judge.parsing.vocabulary import ANSWER_WORDS, AROUND, EXAMPLE_WORDS, PARTY_WORDS
 from judge.records import Scale
@@ -83,40 +82,38 @@ _OF_SELF = (
     r"\b(?:i|my|me|we|do|did|would|will|could|am|had|but|though|however|ever|honestly|really|actually|just|output|words?|ones?|view|have|for)\b|['’]d\b|[我您]|但"
     r"|可是|不过|纯属|绝|会|哦|等[下等]|嗯|也许|可能|或许|并|有|一?个|了|在|也|供|有?待|对|开|模棱|[和与]|之间|[格肯确]定?|[宽严松苛刻]|过于?|[略点些全敢]|[0-9]|吧"
 )
-_PARTY = FilteredPattern(PARTY_WORDS)
+_PARTY = re.compile(PARTY_WORDS)
 #: "The post is from a forum" speaks of the post, not of the answer.
-_FROM_PARTY = FilteredPattern(
+_FROM_PARTY = re.compile(
     rf"\A(?!\W*(?:(?:the|this) |[这该]个?)?(?:{PARTY_WORDS}) ?(?:is|was|comes|[是由]|来自)).*?(?:{_ORIGIN})"
 )
 #: A note that is no sentence: "the editor", "page text".
-_PARTY_NOTE = FilteredPattern(rf"(?s)\A(?!.*(?:\b(?:is|are|was|were)\b|是)).*?(?:{PARTY_WORDS})")
-_EXAMPLE = FilteredPattern(rf"{EXAMPLE_WORDS}|\b(?:quot(?:ed?|ation)|copied)\b|引用|原文")
-_IS_ONLY, _IS_FORMAT = FilteredPattern(_ONLY), FilteredPattern(_FORMAT)
-_ORIGIN_WORDS = FilteredPattern(
+_PARTY_NOTE = re.compile(rf"(?s)\A(?!.*(?:\b(?:is|are|was|were)\b|是)).*?(?:{PARTY_WORDS})")
+_EXAMPLE = re.compile(rf"{EXAMPLE_WORDS}|\b(?:quot(?:ed?|ation)|copied)\b|引用|原文")
+_IS_ONLY, _IS_FORMAT = re.compile(_ONLY), re.compile(_FORMAT)
+_ORIGIN_WORDS = re.compile(
     "|".join(("[0-9]", PARTY_WORDS, EXAMPLE_WORDS, _ORIGIN, _FORMAT, _ONLY, _ANSWER, _TEXT, _FUNCTION))
 )
 _ROUNDS_WORDS = "round|truncat|nearest|ceil|取整|位|舍|去尾|保留整数"
-_ROUNDS_VALUE = FilteredPattern(_ROUNDS)
-_ROUNDING = FilteredPattern(
+_ROUNDS_VALUE = re.compile(_ROUNDS)
+_ROUNDING = re.compile(
     _ROUNDED,
 )
-_ROUNDING_WORDS = FilteredPattern("|".join((_ROUNDED, _CALCULATED, _ANSWER, _TEXT, _FUNCTION)))
-_HAS_FRACTION = FilteredPattern(_FRACTION)
-_FRACTION_WORDS = FilteredPattern(
-    "|".join((_ROUNDED, _CALCULATED, _MORE_OR_LESS, _CHANGED, _ANSWER, _FUNCTION))
-)
-_IS_AMOUNT, _IS_OFFSET = FilteredPattern(_AMOUNT), FilteredPattern(_MORE_OR_LESS)
-_IS_FALSE, _IS_DENIED, _IS_SAID, _IS_SELF = map(FilteredPattern, (_FALSE, _NOT, _SAYS, r"\b(?:i|my)\b|我"))
-_DOUBT_WORDS = FilteredPattern("|".join((_FALSE, _NOT, _SAYS, _ANSWER, _OF_SELF, _CHANGED, _TEXT, _FUNCTION)))
-_OFFSET_WORDS = FilteredPattern("|".join((_MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, _FUNCTION)))
-_REFUSAL = FilteredPattern(
+_ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _TEXT, _FUNCTION)))
+_HAS_FRACTION = re.compile(_FRACTION)
+_FRACTION_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _MORE_OR_LESS, _CHANGED, _ANSWER, _FUNCTION)))
+_IS_AMOUNT, _IS_OFFSET = re.compile(_AMOUNT), re.compile(_MORE_OR_LESS)
+_IS_FALSE, _IS_DENIED, _IS_SAID, _IS_SELF = map(re.compile, (_FALSE, _NOT, _SAYS, r"\b(?:i|my)\b|我"))
+_DOUBT_WORDS = re.compile("|".join((_FALSE, _NOT, _SAYS, _ANSWER, _OF_SELF, _CHANGED, _TEXT, _FUNCTION)))
+_OFFSET_WORDS = re.compile("|".join((_MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, _FUNCTION)))
+_REFUSAL = re.compile(
     r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i|we) (?:cannot|can['’]?t|can not"
     r"|(?:won['’]?t|will not)(?! (?:follow|obey|comply|heed)\b)|must decline|am unable)|i['’]m unable|i decline|as an? (?:ai|language model),? i"
     r"|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)|(?:我|本模型)?(?:无法|不能|没办法|拒绝)"
     r"|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)"
 )
 #: What declines to judge the pair further on in the prose: "The text is sensitive, so I cannot grade it."
-_CANNOT_GRADE = FilteredPattern(
+_CANNOT_GRADE = re.compile(
     r"\b(?:cannot|can not|can['’]?t|unable to|not able to|impossible to|not possible to|refuse to|decline to) (?:\w+ly )?"
     r"(?:(?:grade|evaluate|assess|judge|rate|score) (?:it|this|that|(?:the|this|that) (?:snippet|pair|content|text|result))"
     r"|(?:give|assign|provide|determine) an? (?:grade|score|rating|verdict))(?=\W*(?:$|[.,;!\n]))"
@@ -134,7 +131,7 @@ _CANNOT_OPEN = re.compile(
 _APOLOGY = re.compile(
     r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?sorry\b|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)"
 )
-_DECLINES = FilteredPattern(
+_DECLINES = re.compile(
     r"\b(?:cannot|can not|can['’]?t|won['’]?t|will not|unable|not able|decline|refuse|but(?! i can (?:only|just)\b))\b(?! be (?:parsed|read))"
     r"|(?:无法|不能|没办法)(?!被?(?:解析|读取|识别))|拒绝|不会|不便|不应|不予|但"
 )
@@ -153,7 +150,7 @@ _OF_ANSWER = (
     r"|\b(?:zero|one|two|three|yes|no|not|relevant|irrelevant|related|unrelated|helpful|useful|useless|lower|higher|less|more|worse|better|should"
     r"|would|i)\b|n['’]t|[是否]\W*$|相关|无关|有用|没用|帮助|应|[高低]"
 )
-_CORRECTION = FilteredPattern(
+_CORRECTION = re.compile(
     rf"(?m)(?:\A|[.!?。;\n—(-])[\s{re.escape(AROUND)}(（—-]{{0,8}}(?:{_STARTS_CORRECTION}"
     rf"|(?:actually|in fact|其实|实际上|或者?)(?=[^.。!?\n]{{0,60}}?(?:{_OF_ANSWER})))|\b(?:correction|on second thought|i (?:mean|meant)\b"
     r"|i['’]d rather|scratch (?:that|it)|make (?:that|it)\b|(?:chang\w+|revis\w+|updat\w+|lower\w*|rais\w+|adjust\w*|correct\w*|amend\w*) (?:it|this"
@@ -203,18 +200,18 @@ _SAME = {
 }
 _ASKED = [re.compile(r"\?\s?no\b\W?"), re.compile(r"\?\s?yes\b\W?")]
 #: What says that nothing is to be corrected.
-_NO_CHANGE = FilteredPattern(
+_NO_CHANGE = re.compile(
     r"(?:如果?|若)[^。\n]{1,24}(?:可以?|再|会)(?:再次?|重新)评[^。\n]{0,4}|(?:如果?|若)?(?:您|你)?(?:有任何|还有)?需要?(?:进一步)?(?:修改|更改|调整|补充|更正)[^。\n]{0,8}请(?:随时)?(?:告|联系|提|指|说)|(?:无[需须]|不需要?|不用|不必|没有必要)(?:再|[作做进]行?)?(?:任何)?(?:修改|更改|改动|调整|更正|订正)"
     r"|\bno (?:further |other )?(?:changes?|corrections?|edits?|revisions?|updates?)(?: (?:is|are))? (?:needed|required|necessary)"
 )
 #: The query, the snippet or the reference once more, whose numbers are no values.
-_INPUT = FilteredPattern(
+_INPUT = re.compile(
     r"(?m)(?:\bquery|\buser|\bsnippet|\bpage|\btitle|查询|用户|摘要|网页|标题)(?:[^\n.。:\"“”]{0,24}:?"
     r"|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}])[^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
     r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}",
 )
 #: A grade that the snippet tries to get, and that the reply says to ignore it.
-_IGNORED_DEMAND = FilteredPattern(
+_IGNORED_DEMAND = re.compile(
     rf"(?:{PARTY_WORDS}|\b(?:instruct|inject|attack)\w*|指令|注入)[^,;:.。\n0-9]{{0,20}}?(?:\b(?:tr(?:y|ies|ied)|attempt(?:s|ed)?|wants?|wanted|says?"
     r"|said|tells?|told|asks?|asked|demands?|demanded|instruct(?:s|ed)?|orders?|ordered)(?: \w+){0,3}? to\b|\b(?:demand(?:s|ed)?|asks? for|asked for)\b|试图|企图|要求|想要?|诱导|强制|命令)"
     r"(?:(?!\b(?:but|so|i|we|is|yet)\b)[^,;:.。\n0-9我但])"
@@ -223,7 +220,7 @@ _IGNORED_DEMAND = FilteredPattern(
     r"(?: (?:that|this|it|the (?:instruction|request|demand|attempt)))?(?=\s?(?:[,;.。!\n]|$))",
 )
 #: A grade that would be too high or too low.
-TOO_HIGH_OR_LOW = FilteredPattern(
+TOO_HIGH_OR_LOW = re.compile(
     r"(?:\b(?:an?|grade|score|of|it|giving) ){0,3}[给评判打]?为?(?<![0-9.])(?P<value>[0-3])\s?(?:(?:would be|is"
     r"|seems) (?:(?:far|much|clearly|a bit) )?too (?:high|low|generous|harsh|strict|lenient|kind)\b|[分级]?[则会就也]?(?:[太偏]|过于?)[高低宽严])",
 )
@@ -292,7 +289,7 @@ def drop_ignored_demands(flat: str, replacement: str | Callable[[re.Match[str]],
     return _IGNORED_DEMAND.sub(replacement, flat)
 
 
-def _has_remark(flat: str, words: FilteredPattern | None, *needed: FilteredPattern | re.Pattern[str]) -> bool:
+def _has_remark(flat: str, words: re.Pattern[str] | None, *needed: re.Pattern[str]) -> bool:
     """Return True when a sentence of simplified prose consists of `words`, if given, and each of `needed` matches it."""
     return needed[0].search(flat) is not None and any(
         all(pattern.search(sentence) for pattern in needed)

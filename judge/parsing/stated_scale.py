@@ -6,7 +6,6 @@ scale says nothing: its numbers are no values.
 
 import re
 
-from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.text_forms import flatten, simplify_prose
 from judge.records import Scale
 
@@ -39,17 +38,19 @@ _SCALE = (
 _RANGE_IN_BRACKETS = rf"\s?{_RANGE}{_UNITS}?\s?[)\],;]"
 #: A scale with what its grades mean: "Scale: 0 = irrelevant, 3 = perfect".
 _LEGEND = r"(?:(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: used)?|量表|评分标准)\s?[:=](?:[^\n()\]]|\([^\n()]{0,40}\)){1,120}"
-_MENTION = FilteredPattern(
+_MENTION = re.compile(
     rf"(?m)[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_SCALE})(?:\s?[)\]])?",
 )
+#: What each mention has. Most prose has none of it, and the search for mentions takes long.
+_MENTION_WORD = re.compile("scale|point| of |rang|范围|区间|max|highest|best|top|满分|最高|分|级")
 #: A mention that begins the text or a sentence.
-_LEADING_MENTION = FilteredPattern(
+_LEADING_MENTION = re.compile(
     rf"(?m)(?:\A\W{{0,12}}|(?:^|[.。!?;])\W{{0,4}})(?=[\w/]){_LEAD}(?:(?:grade |score )?[0-9]{{1,3}}(?:\.[0-9])?{_UNITS}?\s?(?=out of|/|of|on"
     rf"|(?:分)?中))?(?P<scale>{_SCALE}|/\s?{_NUMBER}{_CLOSER}|of {_NUMBER}{_UNITS}?{_CLOSER}|{_LEGEND})"
     rf"|\A\s{{0,4}}[(\[]?(?P<range>{_RANGE_IN_BRACKETS})"
 )
 #: The grades of the scale from 0 to 3 with what they mean, best or worst first.
-RUBRIC = FilteredPattern(
+RUBRIC = re.compile(
     "|".join(
         r"[^0-9]{1,120}?".join(
             rf"(?<![0-9.]){grade}\s?(?:[:=]|[-–—]{{1,2}}|\s)(?=[^0-9\n]{{2}})" for grade in grades
@@ -113,6 +114,8 @@ def is_other_scale(key: str, value: str, grade: int, scale: Scale) -> bool:
 
 def drop_own_scale(flat: str, scale: Scale) -> str:
     """Return simplified prose without the mentions of the scale that is asked for."""
+    if not _MENTION_WORD.search(flat):
+        return flat
     return _MENTION.sub(lambda match: match[0] if _is_other(match[0], scale) else " ", flat)
 
 

@@ -3,7 +3,6 @@
 import re
 from functools import cache
 
-from judge.parsing.prefilter import FilteredPattern
 from judge.parsing.stated_scale import drop_own_scale
 from judge.parsing.vocabulary import AROUND, KEYS, REASON_LABELS, build_label_pattern, find_value
 from judge.records import Scale, ScaleName
@@ -11,7 +10,7 @@ from judge.records import Scale, ScaleName
 #: What begins an explanation right behind a verdict.
 EXPLAINS = r"(?:\s?\(|\s?[-–—]+\s|[-–—]{2}|\s(?:because|since)\b|\s?因为)"
 #: The statements of relevance, on the binary scale; "partially relevant" states nothing.
-_RELEVANCE = FilteredPattern(
+_RELEVANCE = re.compile(
     r"(?m)(?P<hedge>\b(?:partial|partly|somewhat|margin|slight|may|might|how|whether|if|part|loose)\w*\s(?:be )?(?:\w+ly )?|部分|有些|略|稍|是否|弱"
     r"|多少|可能)?(?P<value>\b(?:not (?:\w+ly |enough to be )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b|不(?:直接|太|怎么|算|够)?相关|无关"
     rf"|相关)(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}\]】]|$|{EXPLAINS})|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need"
@@ -20,7 +19,7 @@ _RELEVANCE = FilteredPattern(
 _NEGATIVE = re.compile(r"n['’]t|\bnot|irr|不|无")
 #: A number in front of what it counts or names ("step 3", "第2"), a scale and the number of
 #: a list item state no value.
-_NO_VALUE = FilteredPattern(
+_NO_VALUE = re.compile(
     r"(?m)\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|v|no\.|figures?|tables?|top|type|stage|level of|phase|question"
     r"|criteri(?:on|a)|grades?|scores?|scale|error|code|http|#) ?#?(?:of |from |is )?[0-9][0-9.]*(?= ?[-–~,:]| to |(?: and [0-9])\b)"
     r"|\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion|error) ?#?[0-9][0-9.]*"
@@ -36,7 +35,7 @@ _GRADED_THINGS = (
 )
 _UNITS_OF_TIME = "[天日年月周条个项]|小时|分钟|(?:day|week|month|year|hour|minute)s?\\b"
 #: How sure a reply says to be is not a value.
-_CONFIDENCE = FilteredPattern(
+_CONFIDENCE = re.compile(
     r"(?:\b(?:confidence|certainty|probability)(?: (?:score|level))?|置信(?:度|水平)|把握)[\s*:=]{0,4}(?:is |of |[是为] ?)?[0-9.]{1,6}%?",
 )
 #: What a label of the binary scale has in front of an explanation: "结论：有帮助".
@@ -50,7 +49,7 @@ _FILLER = (
     r"|call|just|take|choose|pick|my|answer|to|an?|that['’]s|for|me)"
 )
 #: A clause that is nothing but a value between two of the scale, or a doubt.
-_UNCERTAIN = FilteredPattern(
+_UNCERTAIN = re.compile(
     r"(?m)(?:^|[.。!?;,]"
     rf"|(?<![a-z]){build_label_pattern(None)}\s?(?:is|为|是)?\s?[:=](?!\s{{0,3}}{_MARKS}[0-9]))\s{{0,3}}{_MARKS}[\[(]?(?:[0-3](?:\.(?!0+\b)[0-9]{{1,2}}"
     r"|\s?(?:[/~–-]|or|to|或|到|至)\s?[0-9]{1,2}|\s?(?:[+-]|plus|minus))|[~≈−]\s?[0-3]|[+–-][0-3]|介于[0-3]\s?[分级]?\s?[和与到至]\s?[0-3]\s?[分级]?之间(?!,)|½|(?:yes|no)\b[^\w\n]{1,4}(?:(?:and|or) )?(?:yes|no)\b|(?:(?:it|is|this|that|an?|the|definitely|certainly|really) ){0,4}(?:not|never|almost|nearly|hardly|barely) (?:an? )?(?:yes|no)"
@@ -106,7 +105,7 @@ def _compile_point_pattern(number: int) -> re.Pattern[str]:
 
 
 @cache
-def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[FilteredPattern, ...]:
+def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a label with its value, of the scale's key with a few words, and of a box."""
     value = r"[-+]?[0-9][0-9./]*[分级]?|[零一二两三](?![\u4e00-\u9fff])" if scale_name == "graded" else (
         r"(?:not relevant|irrelevant|relevant|yes|no)(?![a-z])|不相关|相关|无关|[是否](?![\u4e00-\u9fff])"
@@ -120,28 +119,28 @@ def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[FilteredPat
         rf"|(?!json\b|see\b|below\b|as\b|here\b)(?:[~-]{{1,2}}\w|[^\W0-9]){word}(?: {word})?"
     )
     return (
-        FilteredPattern(
+        re.compile(
             rf"(?m)(?<![a-z])(?:(?:final|overall|my)?{build_label_pattern(None)}|correction|更正)(?: value)?{_MARKS}(?:{joint}|{bare}){_MARKS}(?:a "
             rf"|just )?(?P<value>{value})(?!\s{_GRADED_THINGS})(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of"
             rf"|steps?)\b(?! 3))(?!\s?(?:{_UNITS_OF_TIME}))",
         ),
-        FilteredPattern(
+        re.compile(
             rf"(?m)(?<![a-z])(?:{'|'.join(KEYS[scale_name])}){_MARKS}[:=]{_MARKS}(?P<value>{words}){_MARKS}(?=(?: out of 3)?[.。!]?\s*$|[,;()}}])",
         ),
-        FilteredPattern(r"\\boxed\{(?P<value>[^{}\n]{0,24})"),
+        re.compile(r"\\boxed\{(?P<value>[^{}\n]{0,24})"),
     )
 
 
-def _build_sentence_pattern(values: str) -> FilteredPattern:
+def _build_sentence_pattern(values: str) -> re.Pattern[str]:
     """Return the pattern of a sentence with one of `values`, an alternation, and filling words alone."""
-    return FilteredPattern(
+    return re.compile(
         r"(?m)(?:^"
         rf"|[.。!?](?![0-9]))\W{{0,4}}(?:{_FILLER}\b\W{{1,3}}){{0,6}}(?P<value>{values})(?:\W{{1,3}}{_FILLER}){{0,5}}[^\w.]{{0,3}}(?=\.(?![0-9])|!|$)",
     )
 
 
 @cache
-def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[FilteredPattern, ...]:
+def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a value without a label."""
     stop = rf"(?={_MARKS}(?:[.,:](?![0-9])|[。!;)\]}}】|?→]|[-–—](?![0-9A-Za-z])|$))"
     if scale_name == "binary":
@@ -149,8 +148,8 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[FilteredPattern
         start = r"(?:^|[.。!?;:,=>→{(\[【]|\b(?:so|thus|hence|therefore|or|is|be|say|make that|to)\b|或者?|所以|因此|严格来?说|[是为成判评])"
         return (
             _build_sentence_pattern("yes|no"),
-            FilteredPattern(rf"(?m){start}[,\s]{{0,2}}{_MARKS}{value}{stop}"),
-            FilteredPattern(
+            re.compile(rf"(?m){start}[,\s]{{0,2}}{_MARKS}{value}{stop}"),
+            re.compile(
                 rf"(?m)(?<![A-Za-z\u4e00-\u9fff])(?P<value>yes|no|[是否]){_MARKS}[.。!]?{_MARKS}[)\]}}】]?$",
             ),
         )
@@ -164,17 +163,17 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[FilteredPattern
     limit = r"(?:at (?:the )?(?:very )?(?:best|least|most)|tops)"
     return (
         _build_sentence_pattern("[0-9]|zero|one|two|three"),
-        FilteredPattern(rf"(?m){number}(?:{stop}|{copula})"),
-        FilteredPattern(f"(?m){spelled}"),
-        FilteredPattern(rf"(?m)(?:^|[.!?;] )(?={limit}|\w+ {limit})(?:{limit} )?{words}(?: {limit})?{stop}"),
-        FilteredPattern(  # "It is a 1 in my view"
+        re.compile(rf"(?m){number}(?:{stop}|{copula})"),
+        re.compile(f"(?m){spelled}"),
+        re.compile(rf"(?m)(?:^|[.!?;] )(?={limit}|\w+ {limit})(?:{limit} )?{words}(?: {limit})?{stop}"),
+        re.compile(  # "It is a 1 in my view"
             r"(?m)\ba(?:(?<=^a)|(?<=[.!?;,] a)|(?<=\b(?:is|be|as) a)|(?<=\b(?:was|see|say) a)|(?<=\b(?:only|just) a)|(?<=\bworth a)|(?<=\bdeserves a))"
             r"\s(?:(?:solid|weak|strong|clear|low|high|mere|bare|good|fair|generous|firm)\s)?"
             r"(?P<value>[0-9])\s(?:at|in|on|to|by|from|with|overall|here|now|then|though|again)\b(?!\s[0-9])",
         ),
-        FilteredPattern(
+        re.compile(
             r"(?m)(?:[评给判按]为?|符合\s?)(?P<value>[零一二两三0-3])\s?(?=[。,;!]|计(?:[。,;!]|$)|$|[分级]?的(?:标准|要求|定义))",
         ),
-        FilteredPattern(r"(?m)^\W{0,4}(?P<value>zero|one|two|three)[.!]?$"),
-        FilteredPattern(r"(?P<value>[零一二两三])[分级](?![钟布之析子类支开享医台运方球甲建])"),
+        re.compile(r"(?m)^\W{0,4}(?P<value>zero|one|two|three)[.!]?$"),
+        re.compile(r"(?P<value>[零一二两三])[分级](?![钟布之析子类支开享医台运方球甲建])"),
     )
