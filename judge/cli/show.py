@@ -18,14 +18,13 @@ from judge.flags import FLAGS, UNKNOWN_TEXT
 from judge.messages import SeparatedNames
 from judge.report.display_text import escape_hidden, format_plain_number
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.record_json import check_version
 from judge.runs.results_file import (
     CleanedText,
     EngineEntry,
     JudgmentEntry,
     QueryEntry,
     SnippetEntry,
-    open_results,
+    read_query_entries,
 )
 
 _INDENT = 5
@@ -40,13 +39,10 @@ def find_query(run: Path, query: str) -> tuple[QueryEntry, list[str]]:
     They are in the results.json in the folder `run`. Raise InputError when it has no such query, or several
     with that text, or `query` is empty. Failed judgments have the `detail` of judgments.jsonl.
     """
-    folder, path = RunFolder(run), run / "results.json"
     with translate_run_errors(run):
-        results, entries = open_results(path)
-        check_version(results, str(path))
-        entry, texts, engines = _search(entries, query, run)
+        entry, texts, engines = _search(read_query_entries(run / "results.json"), query, run)
         if entry is not None:
-            return _add_details(folder, entry), engines
+            return _add_details(RunFolder(run), entry), engines
     raise InputError(
         "{run}: has no query {query!r:.80}; it has {count}, e.g. {examples}"
         if query

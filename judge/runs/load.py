@@ -210,17 +210,9 @@ def load_runs(paths: Sequence[Path]) -> dict[str, JudgedRun]:
 
 
 def _load(
-    folder: RunFolder, results: Mapping[str, Any], queries: Iterable[QueryEntry], *, in_memory: bool = True
+    folder: RunFolder, summary: Summary, queries: Iterable[QueryEntry], *, in_memory: bool = True
 ) -> JudgedRun:
-    """Return the run of a results.json with these `queries`."""
-    place = str(folder.path / "results.json")
-    check_version(results, place)
-    value = results.get("summary")
-    if not isinstance(value, dict):
-        raise make_damage_error(
-            "{place}: field 'summary' is {value!r:.60}, not an object", place=place, value=value
-        )
-    summary = summary_from_json(value, f"{place}: summary")
+    """Return the run of a results.json with this summary and these `queries`."""
     values: dict[str, dict[ListKey, QueryValues]] = {name: {} for name in summary.dimensions}
     # The dataset is loaded from all of the queries, which fills `values`, too: results.json is read once.
     queries = _read_dimensions(queries, values)

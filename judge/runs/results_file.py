@@ -18,9 +18,9 @@ from judge.analysis.dimension_summary import QueryValues
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.files.json_text import dump_json
 from judge.files.stored_records import TemporaryLines, decode_line
-from judge.records import BINARY, GRADED, Lang, Scale
+from judge.records import BINARY, GRADED, Lang, Scale, ScaleName
 from judge.runs.folder import RunFolder, make_damage_error, parse_run_json
-from judge.runs.record_json import decode_json, from_json, to_json
+from judge.runs.record_json import check_version, decode_json, from_json, summary_from_json, to_json
 
 
 class _Strict:
@@ -159,27 +159,25 @@ class StoredEntries:
         yield f"\n{_END}"
 
 
-def open_results(
-    path: Path, indices: Container[int] = ALL_INDICES
-) -> tuple[Mapping[str, Any], Iterator[QueryEntry]]:
-    """Return the object in the results.json at `path` without its queries, and the queries at `indices`.
+def open_results(path: Path, indices: Container[int] = ALL_INDICES) -> tuple[Summary, Iterator[QueryEntry]]:
+    """Return the summary in the results.json at `path`, and the queries at `indices`.
 
     The queries are read one line at a time; the lines of others are not parsed. A file with another layout,
     such as one that another program wrote again, is read whole. Raise InputError, also for a query, when the
     file is damaged.
     """
-    folder = RunFolder(path.parent)
+    folder, place = RunFolder(path.parent), str(path)
     lines = (text for _, text in folder.read_texts(path.name))
     head = []
     for line in lines:
         head.append(line)
         if line == _QUERIES:
-            results = parse_run_json(str(path), "".join([*head, _END]))
+            results = parse_run_json(place, "".join([*head, _END]))
             texts = enumerate(_iter_queries(path, lines))
             queries = (_parse_entry(path, index, text) for index, text in texts if index in indices)
             break
     else:
-        results = folder.parse_object(str(path), "".join(head))
+        results = folder.parse_object(place, "".join(head))
         values = results.get("queries")
         if not isinstance(values, list):
             raise make_damage_error(
@@ -190,18 +188,22 @@ def open_results(
             for index, value in enumerate(values)
             if index in indices
         )
-    return results, _check_entries(results, queries, str(path))
+    check_version(results, place)
+    value = results.get("summary")
+    if not isinstance(value, dict):
+        raise make_damage_error(
+            "{place}: field 'summary' is {value!r:.60}, not an object", place=place, value=value
+        )
+    summary = summary_from_json(value, f"{place}: summary")
+    return summary, _check_entries(queries, summary.scale, place)
 
 
-def _check_entries(
-    results: Mapping[str, Any], queries: Iterable[QueryEntry], place: str
-) -> Iterator[QueryEntry]:
+def _check_entries(queries: Iterable[QueryEntry], scale_name: ScaleName, place: str) -> Iterator[QueryEntry]:
     """Yield the queries of the results.json at `place`; raise InputError for what judge never writes.
 
     That is a query that occurs twice, a list whose ranks are not 1, 2, …, and a grade off its scale.
     """
-    summary = results.get("summary")
-    scale = BINARY if isinstance(summary, dict) and summary.get("scale") == BINARY.name else GRADED
+    scale = BINARY if scale_name == BINARY.name else GRADED
     query_ids: set[str] = set()
     for entry in queries:
         if entry.query_id in query_ids:
