@@ -26,6 +26,10 @@ ScaleName = Literal["binary", "graded"]
 PairKey = tuple[str, str]
 #: The engine and the id of the query of a list of results.
 ListKey = tuple[str, str]
+#: The parameters of a request besides model and messages, by the names that the server's API has for them.
+Params = Mapping[str, Any]
+#: A schema of the JSON that a reply should be.
+JsonSchema = Mapping[str, Any]
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = 60
@@ -221,7 +225,7 @@ class Prompt:
 
     system: str
     user: str
-    schema: Mapping[str, Any]
+    schema: JsonSchema
     version: str
     query: str
     snippet: str
@@ -292,7 +296,7 @@ class Completion:
     text: str
     model: str
     finish_reason: str | None
-    params: Mapping[str, Any]
+    params: Params
     usage: Usage | None = None
     request_id: str | None = None
     has_thinking: bool = False
@@ -341,7 +345,7 @@ class Judgment:
     error: str | None
     assessor: str
     prompt_version: str
-    params: Mapping[str, Any]
+    params: Params
     reply: str
     usage: Usage | None
     flags: tuple[str, ...] = ()

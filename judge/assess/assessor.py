@@ -37,6 +37,7 @@ from judge.records import (
     Lang,
     Pair,
     PairKey,
+    Params,
     Prompt,
     Scale,
     Verdict,
@@ -113,8 +114,8 @@ class Assessor:
             (example.pair.query.text, example.pair.snippet.id) for example in prompts.examples
         )
         #: The parameters of the last reply, and the same as the store gives them back.
-        self._sent_params: Mapping[str, object] | None = None
-        self._stored_params: Mapping[str, object] = {}
+        self._sent_params: Params | None = None
+        self._stored_params: Params = {}
         settings = [model.name, model.endpoint, dict(model.params), scale.name, *([reader] if reader else [])]
         #: The hash of the model, its server, the parameters, the scale and the reader.
         self.settings_digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]

@@ -6,7 +6,6 @@ which is imported only when the method is selected.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +23,7 @@ from judge.assess.prompts import load_prompts, make_object_schema
 from judge.errors import ReplyParseError
 from judge.models.providers import Model
 from judge.parsing.final_answer import extract_final_answer
-from judge.records import BINARY, Completion, Prompt, Verdict
+from judge.records import BINARY, Completion, JsonSchema, Prompt, Verdict
 
 _PROMPTS = Path(__file__).parent / "deepeval_prompts"
 _VERDICT = make_object_schema(
@@ -35,7 +34,7 @@ _VERDICT = make_object_schema(
     }
 )
 #: The reply for DeepEval: a list of verdicts, which must have exactly one.
-_VERDICTS_SCHEMA: Mapping[str, Any] = make_object_schema({"verdicts": {"type": "array", "items": _VERDICT}})
+_VERDICTS_SCHEMA: JsonSchema = make_object_schema({"verdicts": {"type": "array", "items": _VERDICT}})
 
 
 class DeepEvalAssessor(Assessor):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import jinja2
 from jinja2 import meta, nodes
@@ -28,7 +28,7 @@ from judge.assess.prompt_environment import FENCE_LINES, PromptEnvironment, chec
 from judge.errors import InputError, explain_error
 from judge.files.filesystem import open_text
 from judge.messages import Message, SeparatedNames, join_messages
-from judge.records import GRADED, Example, Lang, Pair, Prompt, Query, Scale, Snippet
+from judge.records import GRADED, Example, JsonSchema, Lang, Pair, Prompt, Query, Scale, ScaleName, Snippet
 
 #: Variables of the `user` block; `reference`, `as_of`, `title` and `date` are empty when not given.
 _VARIABLES = ("query", "reference", "as_of", "mark", "title", "date", "snippet")
@@ -96,7 +96,7 @@ class Prompts:
     """
 
     scale: Scale
-    schema: Mapping[str, Any]
+    schema: JsonSchema
     templates: Mapping[Lang, Template]
     examples: tuple[Example, ...] = ()
 
@@ -163,16 +163,16 @@ def make_fence_mark(template: str, content: str, length: int = 16) -> str:
         attempt += 1
 
 
-def make_answer_schema(scale: Scale) -> dict[str, Any]:
+def make_answer_schema(scale: Scale) -> JsonSchema:
     """Return the JSON schema of a reply: the reason first, then `verdict` (binary) or `grade` (graded)."""
-    properties: dict[str, dict[str, Any]] = {
+    schemas: Mapping[ScaleName, Mapping[str, JsonSchema]] = {
         "binary": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
         "graded": {"grade": {"type": "integer", "enum": list(range(scale.top + 1))}},
     }
-    return make_object_schema({"reason": {"type": "string"}} | properties[scale.name])
+    return make_object_schema({"reason": {"type": "string"}, **schemas[scale.name]})
 
 
-def make_object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+def make_object_schema(properties: Mapping[str, JsonSchema]) -> JsonSchema:
     """Return the JSON schema of an object that has exactly these properties."""
     return {
         "type": "object",
@@ -198,7 +198,7 @@ def find_default_directory(package: Path = _PACKAGE) -> Path:
     )
 
 
-def load_question_prompts(directory: Path, name: str, properties: Mapping[str, Any]) -> Prompts:
+def load_question_prompts(directory: Path, name: str, properties: Mapping[str, JsonSchema]) -> Prompts:
     """Return the prompts NAME.jinja of another question than a grade, with the properties of its reply.
 
     A folder of the user without them takes the shipped ones.
@@ -208,9 +208,7 @@ def load_question_prompts(directory: Path, name: str, properties: Mapping[str, A
     return load_prompts(directory, GRADED, name, make_object_schema(properties))
 
 
-def load_prompts(
-    directory: Path, scale: Scale, name: str = "", schema: Mapping[str, Any] | None = None
-) -> Prompts:
+def load_prompts(directory: Path, scale: Scale, name: str = "", schema: JsonSchema | None = None) -> Prompts:
     """Return the prompts of `scale` in `directory`, after a check of each that holds for every pair.
 
     With a `name`, they are the files of that name, whose replies follow `schema`. Raise `InputError` with the

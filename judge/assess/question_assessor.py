@@ -22,7 +22,7 @@ from judge.client.client import ModelClient
 from judge.errors import JudgeError, ReplyParseError
 from judge.models.providers import Model
 from judge.pricing.costs import RunCost, combine_costs, make_run_cost
-from judge.records import GRADED, Completion, Judgment, Pair, Prompt, Verdict
+from judge.records import GRADED, Completion, JsonSchema, Judgment, Pair, Prompt, Verdict
 from judge.store.store import VerdictStore
 
 Answer = TypeVar("Answer")
@@ -46,9 +46,9 @@ class QuestionKind(Generic[Answer]):
     is_keyed_by_query: bool = False
 
     @property
-    def properties(self) -> Mapping[str, Any]:
+    def properties(self) -> Mapping[str, JsonSchema]:
         """The JSON schemas of the fields of an answer."""
-        properties: Mapping[str, Any] = _make_schema(self.answer)["properties"]
+        properties: Mapping[str, JsonSchema] = _make_schema(self.answer)["properties"]
         return properties
 
     def parse(self, reply: str, shown_lines: str, finish_reason: str | None = "stop") -> Answer:
@@ -65,7 +65,7 @@ class QuestionKind(Generic[Answer]):
 _JSON_TYPES = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
 
 
-def _make_schema(type_: Any) -> dict[str, Any]:  # noqa: ANN401 - a form such as Literal is no type
+def _make_schema(type_: Any) -> JsonSchema:  # noqa: ANN401 - a form such as Literal is no type
     """Return the JSON schema of a type of answers or their fields: a record, a tuple, or values."""
     if is_dataclass(type_):
         return make_object_schema({name: _make_schema(kind) for name, kind in get_type_hints(type_).items()})

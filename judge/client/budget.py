@@ -1,15 +1,14 @@
 """The limits on calls and money of one execution."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any
 
 from judge.characters import estimate_tokens
 from judge.errors import LimitReached, RunIncomplete
 from judge.models.negotiation import find_max_tokens
 from judge.pricing.prices import Price
-from judge.records import ANSWERED, Call, Prompt, Usage
+from judge.records import ANSWERED, Call, Params, Prompt, Usage
 
 #: Relative error of sums of many small prices.
 _ROUNDING = 1 + 1e-9
@@ -17,9 +16,7 @@ _ROUNDING = 1 + 1e-9
 _ESTIMATE_ERROR = 1.1
 
 
-def bound_cost(
-    prompt: Prompt, params: Mapping[str, Any], price: Price | None, *, in_batch: bool = False
-) -> float:
+def bound_cost(prompt: Prompt, params: Params, price: Price | None, *, in_batch: bool = False) -> float:
     """Return the most that a request can cost in US dollars: its reply is as long as `params` allow.
 
     Without a limit of the reply it is the cost of the prompt, without a price 0.

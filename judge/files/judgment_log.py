@@ -2,7 +2,7 @@
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from judge.files.json_text import dump_json, escape_fragile
 from judge.files.stored_records import StoredRecords, TemporaryLines, decode_line
-from judge.records import Judgment
+from judge.records import Judgment, Params
 
 #: How the line of a judgment ends that has no id of another snippet.
 _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
@@ -27,7 +27,7 @@ _judgment_decoder = msgspec.json.Decoder(Judgment)
 
 def dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[str]:
     """Yield a line for each judgment, which begins with `start`, as `dump_json` writes it."""
-    params: Mapping[str, object] | None = None
+    params: Params | None = None
     is_same = False
     for judgment in judgments:
         try:

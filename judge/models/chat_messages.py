@@ -12,7 +12,7 @@ from judge.errors import NoResponse, RequestRejected, RetryableError
 from judge.messages import Message
 from judge.models.error_mapping import ErrorResponse, find_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
-from judge.records import Completion, Prompt, Usage, is_complete_reply
+from judge.records import Completion, Params, Prompt, Usage, is_complete_reply
 
 #: Types of content parts that are not the final answer.
 _THINKING_PARTS = frozenset({"reasoning", "thinking"})
@@ -106,7 +106,7 @@ def _make_no_api_error(status: int, text: str) -> NoResponse:
 
 
 def read_chat_completion(
-    json_body: Mapping[str, Any], params: Mapping[str, Any], secrets: Sequence[str] = ()
+    json_body: Mapping[str, Any], params: Params, secrets: Sequence[str] = ()
 ) -> Completion:
     """Return the completion in a response of OpenAI's chat completions to a request with `params`.
 

@@ -14,7 +14,7 @@ from judge.models.error_mapping import ErrorResponse, classify, make_encoding_er
 from judge.models.negotiation import OPTIONAL_PARAMS, Negotiation, OptionalParam, build_sampling_params
 from judge.models.providers import DASHSCOPE
 from judge.models.server import ServerAccess, find_proxy
-from judge.records import Completion, Prompt, Sampling
+from judge.records import Completion, Params, Prompt, Sampling
 
 if TYPE_CHECKING:
     from judge.models.batch_api import BatchApi
@@ -50,13 +50,13 @@ class DashScope:
         model: str,
         access: ServerAccess,
         sampling: Sampling,
-        extra: Mapping[str, Any] = MappingProxyType({}),
+        extra: Params = MappingProxyType({}),
     ) -> None:
         server = access.open_server(DASHSCOPE)
         params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking, **extra}
         self.name = f"dashscope:{model}"
         self.endpoint = server.endpoint
-        self.params: Mapping[str, Any] = MappingProxyType(params)
+        self.params: Params = MappingProxyType(params)
         self._model = model
         self._server = server
         # The SDK has no other name for a parameter, so one that the server refuses is dropped.
@@ -117,7 +117,7 @@ class DashScope:
         await self._client.aclose()
         await self._http.aclose()
 
-    async def _post(self, prompt: Prompt, params: Mapping[str, Any]) -> Mapping[str, Any] | ErrorResponse:
+    async def _post(self, prompt: Prompt, params: Params) -> Mapping[str, Any] | ErrorResponse:
         # `chat.completions.create` sends the same request, but drops an error that a gateway puts into a
         # success, and builds every request in a thread.
         request = self._client.protocol.build_chat_request(
@@ -146,7 +146,7 @@ class DashScope:
             response.status_code, response.content, response.headers, *self._server.secrets
         )
 
-    def _read(self, json_body: Mapping[str, Any], sent_params: Mapping[str, Any]) -> Completion:
+    def _read(self, json_body: Mapping[str, Any], sent_params: Params) -> Completion:
         output = chat_messages.as_mapping(json_body.get("output"))
         choices = output.get("choices")
         if choices is None:

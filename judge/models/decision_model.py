@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import exp
 from operator import itemgetter
-from typing import Any
 
 from judge.errors import RequestRejected
 from judge.messages import Message
 from judge.models.chat_messages import as_mapping
 from judge.models.providers import Model
-from judge.records import Completion, Lang, Prompt, ScaleName
+from judge.records import Completion, Lang, Params, Prompt, ScaleName
 
 #: The token of each grade.
 TOKENS: Mapping[ScaleName, tuple[str, ...]] = {"binary": ("no", "yes"), "graded": ("0", "1", "2", "3")}
@@ -35,7 +34,7 @@ class DecisionModel:
     def __init__(self, model: Model) -> None:
         self.name = f"decision:{model.name}"
         self.endpoint = model.endpoint
-        self.params: Mapping[str, Any] = model.params
+        self.params: Params = model.params
         self._model = model
 
     async def complete(self, prompt: Prompt) -> Completion:

@@ -25,7 +25,7 @@ from judge.models.server import (
     find_proxy_secrets,
     redact_url,
 )
-from judge.records import Completion, Prompt, Sampling
+from judge.records import Completion, Params, Prompt, Sampling
 
 try:
     from langchain.chat_models import init_chat_model
@@ -63,7 +63,7 @@ class LangChainModel:
         model: BaseChatModel,
         name: str,
         endpoint: str = "",
-        params: Mapping[str, Any] = MappingProxyType({}),
+        params: Params = MappingProxyType({}),
         timeout: float = 60.0,
         *,
         threads: int = 0,

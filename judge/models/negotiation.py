@@ -5,7 +5,7 @@ next request on.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
@@ -13,7 +13,7 @@ import msgspec
 
 from judge.errors import ParametersRejected
 from judge.models.error_mapping import ErrorResponse, shorten
-from judge.records import Sampling
+from judge.records import JsonSchema, Params, Sampling
 
 Form = Literal["json_schema", "json_object", "text"]
 
@@ -67,10 +67,10 @@ OPTIONAL_PARAMS = (
 class RequestParams:
     """The parameters of a request besides model and messages; `form` is the requested answer format."""
 
-    params: Mapping[str, Any]
+    params: Params
     form: Form
 
-    def add_format(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+    def add_format(self, schema: JsonSchema) -> dict[str, Any]:
         """Return the parameters as sent: `params` and, unless `form` is text, a `response_format`."""
         if self.form == "text" or not schema:
             return dict(self.params)
@@ -97,7 +97,7 @@ class Negotiation:
 
     def __init__(
         self,
-        params: Mapping[str, Any],
+        params: Params,
         forms: tuple[Form, ...],
         optional: Sequence[OptionalParam] = OPTIONAL_PARAMS,
     ) -> None:
@@ -139,7 +139,7 @@ def build_sampling_params(sampling: Sampling) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 
 
-def find_max_tokens(params: Mapping[str, Any]) -> int | None:
+def find_max_tokens(params: Params) -> int | None:
     """Return the most tokens of a reply to a request with `params`, None where they set none."""
     most = params.get("max_tokens") or params.get("max_completion_tokens")
     return most if isinstance(most, int) else None

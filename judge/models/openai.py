@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,7 +12,7 @@ from judge.models.error_mapping import ErrorResponse, classify, make_encoding_er
 from judge.models.http_connections import HttpConnections
 from judge.models.negotiation import Negotiation, RequestParams, build_sampling_params
 from judge.models.server import Server, build_thinking_params
-from judge.records import Completion, Prompt, Sampling
+from judge.records import Completion, Params, Prompt, Sampling
 
 if TYPE_CHECKING:
     from judge.models.batch_api import BatchApi
@@ -29,18 +28,18 @@ class OpenAI:
     """
 
     def __init__(
-        self, name: str, server: Server, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
+        self, name: str, server: Server, sampling: Sampling, extra: Params = MappingProxyType({})
     ) -> None:
         thinking = build_thinking_params(server.url, thinking=sampling.thinking)
         params = {**build_sampling_params(sampling), **thinking, **extra}
         self.name = name
         self.endpoint = server.endpoint
-        self.params: Mapping[str, Any] = MappingProxyType(params)
+        self.params: Params = MappingProxyType(params)
         self._model = name.partition(":")[2]
         self._server = server
         self._negotiation = Negotiation(params, ("json_schema", "json_object", "text"))
-        self._sent_for: tuple[RequestParams, Mapping[str, Any]] | None = None
-        self._sent: Mapping[str, Any] = {}
+        self._sent_for: tuple[RequestParams, Params] | None = None
+        self._sent: Params = {}
         self._connections = HttpConnections(server, "/chat/completions", server.account_headers)
 
     async def complete(self, prompt: Prompt) -> Completion:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from judge.errors import InputError, SetupError, suggest_name
 from judge.messages import Message, SeparatedNames
-from judge.records import EXPECTED, LEXICAL, Completion, Prompt, Sampling
+from judge.records import EXPECTED, LEXICAL, Completion, Params, Prompt, Sampling
 
 if TYPE_CHECKING:
     from judge.models.server import ServerAccess
@@ -28,7 +28,7 @@ class Model(Protocol):
         """The address of the server, without credentials; `""` for a model in this process."""
 
     @property
-    def params(self) -> Mapping[str, Any]:
+    def params(self) -> Params:
         """The parameters of every request, as sent, without the negotiated `response_format`."""
 
     async def complete(self, prompt: Prompt) -> Completion:
@@ -42,7 +42,7 @@ class LocalModel:
     """A model in this process, which has no server, no parameters and no connections."""
 
     endpoint = ""
-    params: Mapping[str, Any] = MappingProxyType({})
+    params: Params = MappingProxyType({})
 
     async def aclose(self) -> None:
         """Do nothing."""
@@ -101,7 +101,7 @@ def open_openai(
     name: str,
     access: ServerAccess,
     sampling: Sampling,
-    extra: Mapping[str, Any] = MappingProxyType({}),
+    extra: Params = MappingProxyType({}),
     *,
     provider: str = "openai",
     service: Service = OPENAI,
@@ -113,7 +113,7 @@ def open_openai(
 
 
 def _open_dashscope(
-    name: str, access: ServerAccess, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
+    name: str, access: ServerAccess, sampling: Sampling, extra: Params = MappingProxyType({})
 ) -> Model:
     from judge.models.dashscope import DashScope
 

@@ -19,7 +19,7 @@ from judge.models.http_connections import HttpConnections
 from judge.models.providers import LocalModel
 from judge.models.redaction import redact
 from judge.models.server import Server
-from judge.records import Completion, Prompt, Usage, parse_score
+from judge.records import Completion, Params, Prompt, Usage, parse_score
 
 _LIBRARY = "sentence_transformers"
 #: Where DashScope has its rerankers; other servers have `/rerank`.
@@ -33,7 +33,7 @@ class Reranker:
     refused the common one.
     """
 
-    params: Mapping[str, Any] = MappingProxyType({})
+    params: Params = MappingProxyType({})
 
     def __init__(self, provider: str, model: str, server: Server) -> None:
         self.name = f"rerank:{provider}:{model}"

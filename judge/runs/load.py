@@ -30,6 +30,7 @@ from judge.records import (
     Dataset,
     Judgment,
     ListKey,
+    Params,
     Pool,
     Query,
     Ranking,
@@ -52,7 +53,7 @@ CONFIG_FILE = "config.json"
 #: Texts that many judgments share.
 _SHARED_FIELDS = ("query_id", "snippet_id", "assessor", "prompt_version", "served_model", "judged_snippet_id")
 #: One mapping for the many judgments with equal parameters, by its repr; emptied above `_MAX_SHARED`.
-_shared_params: dict[str, Mapping[str, Any]] = {}
+_shared_params: dict[str, Params] = {}
 _MAX_SHARED = 64
 #: What a snippet consists of, besides its rank, its document and its judgments.
 _get_text_fields = attrgetter("snippet_id", "title", "snippet", "url", "docno", "date", "flags", "shown")

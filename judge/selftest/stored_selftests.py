@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,7 +15,7 @@ from judge.analysis.summary import SelfTestEntry, SelfTestFigures
 from judge.errors import InputError
 from judge.files.json_text import dump_json, hash_parts
 from judge.pricing.costs import Cost
-from judge.records import DECISION_MODEL, EXPECTED, RERANKER, LangChoice, ScaleName
+from judge.records import DECISION_MODEL, EXPECTED, RERANKER, LangChoice, Params, ScaleName
 from judge.runs.folder import RunFolder
 from judge.selftest.probes import SelfTestMetrics
 
@@ -62,7 +62,7 @@ class SelfTestResult:
     assessor: str
     model: str
     endpoint: str
-    params: Mapping[str, Any]
+    params: Params
     scale: ScaleName
     lang: LangChoice
     repeat: int
@@ -92,7 +92,7 @@ class SelfTestResult:
 
 
 def _list_options(
-    endpoint: str, params: Mapping[str, Any], versions: Mapping[str, str], scale: str, lang: str
+    endpoint: str, params: Params, versions: Mapping[str, str], scale: str, lang: str
 ) -> dict[str, str]:
     """Return the options that identify an assessor of a model, each as text."""
     return {

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,7 @@ import msgspec
 from judge.errors import InputError, StoreError, explain_error
 from judge.files.stored_records import decode_line, encode_line
 from judge.messages import Message
-from judge.records import CONTENT_FILTER, GRADED, Call, Usage
+from judge.records import CONTENT_FILTER, GRADED, Call, Params, Usage
 from judge.store import schema
 from judge.store.batches import BatchTable, split_keys
 from judge.store.calls import CALL_COLUMNS, insert_calls, read_call
@@ -50,7 +50,7 @@ class StoredVerdict:
     reason: str
     flags: tuple[str, ...]
     reply: str
-    params: Mapping[str, Any]
+    params: Params
     usage: Usage | None
     served_model: str
     request_id: str | None
@@ -321,7 +321,7 @@ def read_verdict(key: str, grade: object, body: object, checksum: object) -> Sto
         return None
 
 
-def normalise_params(params: Mapping[str, Any]) -> Mapping[str, Any]:
+def normalise_params(params: Params) -> Params:
     """Return `params` as JSON gives them back, so that a verdict reads the same before and after storing."""
     return json.loads(json.dumps(dict(params), sort_keys=True))  # type: ignore[no-any-return]
 
