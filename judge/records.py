@@ -26,6 +26,8 @@ ScaleName = Literal["binary", "graded"]
 PairKey = tuple[str, str]
 #: The engine and the id of the query of a list of results.
 ListKey = tuple[str, str]
+#: An object of JSON: of a file, of a line, or in one.
+JsonDict = dict[str, Any]
 #: The parameters of a request besides model and messages, by the names that the server's API has for them.
 Params = Mapping[str, Any]
 #: A schema of the JSON that a reply should be.

@@ -16,11 +16,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -35,7 +34,7 @@ from judge.files.filesystem import (
 )
 from judge.files.json_text import dump_json
 from judge.messages import Message
-from judge.records import GRADED, PairKey, Pool
+from judge.records import GRADED, JsonDict, PairKey, Pool
 from judge.runs.folder import RunFolder
 from judge.runs.labelling_plan import format_table, make_row
 
@@ -187,7 +186,7 @@ class LabelLog:
 
     def _replay(self, line: bytes, place: str) -> None:
         try:
-            entry = msgspec.convert(json.loads(line), dict[str, Any])
+            entry = msgspec.convert(json.loads(line), JsonDict)
             if "undo" in entry:
                 self._standing.pop(entry["undo"], None)
             elif "sealed" in entry:
@@ -206,7 +205,7 @@ class LabelLog:
                 error=error if isinstance(error, InputError) else explain_error(error),
             ) from None
 
-    def _append(self, entry: Mapping[str, Any]) -> None:
+    def _append(self, entry: JsonDict) -> None:
         """Append a line; on failure the file is as it was."""
         try:
             self._file.append(dump_json(entry).encode() + b"\n")

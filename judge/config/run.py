@@ -41,6 +41,7 @@ from judge.records import (
     GRADED,
     MIN_COVERAGE,
     RERANKER,
+    JsonDict,
     LangChoice,
     Sampling,
     Scale,
@@ -337,7 +338,7 @@ class Config(Options):
         max_tokens = self.max_tokens or MAX_TOKENS
         return Sampling(self.temperature, max_tokens, self.top_p, self.seed, self.thinking)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonDict:
         """Return every option as a JSON value."""
         values = {name: getattr(self, name) for name in list_options(type(self))}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

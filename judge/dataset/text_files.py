@@ -18,6 +18,7 @@ from judge.errors import InputError, explain_error
 from judge.files.filesystem import open_for_read
 from judge.files.json_text import RepeatedKey, make_object
 from judge.messages import Message
+from judge.records import JsonDict
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -155,7 +156,7 @@ def read_text_file(path: Path, warn: Warn | None = None) -> str:
     return "".join(text for _, text in read_lines(path, warn))
 
 
-def parse_object(location: str, text: str) -> dict[str, Any]:
+def parse_object(location: str, text: str) -> JsonDict:
     """Return the JSON object in a line, `text`; raise InputError for other JSON, or a duplicate key."""
     is_cut = text.strip() in ("{", "[")  # the first line of JSON that has several
     value = None if is_cut else parse_json(location, text)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from judge.records import JsonDict
+
 # Control characters, separators that some readers take for line ends, and lone surrogates would
 # break files for others; they only occur inside JSON strings, where the escape means the same.
 _FRAGILE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -46,7 +48,7 @@ class RepeatedKey(ValueError):
         self.key = key
 
 
-def make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def make_object(pairs: Sequence[tuple[str, Any]]) -> JsonDict:
     """Return the object with these members, for `json.loads`; raise RepeatedKey for a key that is twice."""
     members = dict(pairs)
     if len(members) < len(pairs):

@@ -4,12 +4,13 @@ A file of requests is uploaded, a batch is created from it, and its replies are 
 and errors.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import IO, Any, Protocol, runtime_checkable
+from typing import IO, Protocol, runtime_checkable
 
 from judge.errors import CallError
+from judge.models.error_mapping import JsonBody
 from judge.models.negotiation import RequestParams
 from judge.models.providers import Model
 from judge.records import Completion, Prompt
@@ -63,7 +64,7 @@ class BatchLine:
 
     custom_id: str
     status: int | None
-    body: Mapping[str, Any]
+    body: JsonBody
     fault: str = ""
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from judge.errors import NoResponse, RequestRejected, RetryableError
 from judge.messages import Message
-from judge.models.error_mapping import ErrorResponse, find_error, make_transport_error, shorten
+from judge.models.error_mapping import ErrorResponse, JsonBody, find_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
 from judge.records import Completion, Params, Prompt, Usage, is_complete_reply
 
@@ -53,7 +53,7 @@ def build_messages(prompt: Prompt) -> list[dict[str, str]]:
 
 def parse_response(
     status: int, body: bytes, headers: Mapping[str, str], *secrets: str
-) -> Mapping[str, Any] | ErrorResponse:
+) -> JsonBody | ErrorResponse:
     """Return the JSON of a response, or the error in it without `secrets`, whatever its status is.
 
     From the JSON of a success, `read_chat_completion` removes the secrets. A success whose body is not a JSON
@@ -105,9 +105,7 @@ def _make_no_api_error(status: int, text: str) -> NoResponse:
     return NoResponse(detail, is_page=True, maybe_billed=status < 300)
 
 
-def read_chat_completion(
-    json_body: Mapping[str, Any], params: Params, secrets: Sequence[str] = ()
-) -> Completion:
+def read_chat_completion(json_body: JsonBody, params: Params, secrets: Sequence[str] = ()) -> Completion:
     """Return the completion in a response of OpenAI's chat completions to a request with `params`.
 
     No choice, or one without content, is the empty text. `secrets` are masked in all of it. Raises
@@ -136,7 +134,7 @@ def read_chat_completion(
     )
 
 
-def _has_thinking(message: Mapping[str, Any]) -> bool:
+def _has_thinking(message: JsonBody) -> bool:
     """Return whether `message` holds thinking beside its content, by the names that servers use."""
     if message.get("reasoning_content") or message.get("reasoning") or message.get("thinking"):
         return True
@@ -171,15 +169,15 @@ def _check_end(finish_reason: str, refusal: str, usage: Usage | None) -> None:
     """
     if is_complete_reply(finish_reason) and not refusal:
         return
-    billing: dict[str, Any] = {"maybe_billed": usage is None, "usage": usage}
+    maybe_billed = usage is None
     if not is_complete_reply(finish_reason) and _FILTERED.search(finish_reason):
         detail = Message("the provider's filter cut the answer ({reason})", reason=finish_reason)
-        raise RequestRejected("content_filter", detail, **billing)
+        raise RequestRejected("content_filter", detail, maybe_billed=maybe_billed, usage=usage)
     if finish_reason in _FAILED:
         detail = Message("the server ended the answer as {reason!r}", reason=finish_reason)
-        raise RetryableError("transport", detail, **billing)
+        raise RetryableError("transport", detail, maybe_billed=maybe_billed, usage=usage)
     if refusal:
-        raise RequestRejected("refusal", shorten(refusal), **billing)
+        raise RequestRejected("refusal", shorten(refusal), maybe_billed=maybe_billed, usage=usage)
 
 
 def extract_message_text(content: object) -> str:
@@ -219,7 +217,7 @@ def read_usage(raw: object) -> Usage | None:
     return Usage(prompt, cached or 0, completion, reasoning or 0)
 
 
-def read_count(counts: Mapping[str, Any], *names: str) -> int | None:
+def read_count(counts: JsonBody, *names: str) -> int | None:
     """Return the first whole number under one of `names`."""
     for name in names:
         count = counts.get(name)
@@ -230,7 +228,7 @@ def read_count(counts: Mapping[str, Any], *names: str) -> int | None:
     return None
 
 
-def as_mapping(value: object) -> Mapping[str, Any]:
+def as_mapping(value: object) -> JsonBody:
     """Return `value` if it is a mapping, else an empty one."""
     if isinstance(value, dict):  # a faster check than the other
         return value

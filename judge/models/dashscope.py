@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from judge.errors import SetupError, advise_install
 from judge.models import body_limits, chat_messages
-from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error, make_timeout_error
+from judge.models.error_mapping import (
+    ErrorResponse,
+    JsonBody,
+    classify,
+    make_encoding_error,
+    make_timeout_error,
+)
 from judge.models.negotiation import OPTIONAL_PARAMS, Negotiation, OptionalParam, build_sampling_params
 from judge.models.providers import DASHSCOPE
 from judge.models.server import ServerAccess, find_proxy
@@ -117,7 +122,7 @@ class DashScope:
         await self._client.aclose()
         await self._http.aclose()
 
-    async def _post(self, prompt: Prompt, params: Params) -> Mapping[str, Any] | ErrorResponse:
+    async def _post(self, prompt: Prompt, params: Params) -> JsonBody | ErrorResponse:
         # `chat.completions.create` sends the same request, but drops an error that a gateway puts into a
         # success, and builds every request in a thread.
         request = self._client.protocol.build_chat_request(
@@ -146,7 +151,7 @@ class DashScope:
             response.status_code, response.content, response.headers, *self._server.secrets
         )
 
-    def _read(self, json_body: Mapping[str, Any], sent_params: Params) -> Completion:
+    def _read(self, json_body: JsonBody, sent_params: Params) -> Completion:
         output = chat_messages.as_mapping(json_body.get("output"))
         choices = output.get("choices")
         if choices is None:

@@ -33,6 +33,8 @@ _HANDSHAKE_ERRORS = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBE
 #: Maximum number of characters of a code or a message that `ERROR_RULES` read.
 _MAX_READ = 5000
 
+#: The object of JSON in a response, or one in it.
+JsonBody = Mapping[str, Any]
 #: The parameters that judge sends; a refusal that names one concerns every request, not one pair.
 _PARAMETERS = (
     r"(?:temperature|top_p|seed|max_tokens|max_completion_tokens|enable_thinking|thinking|reasoning_effort"
@@ -45,7 +47,7 @@ _REFUSED = (
 )
 
 
-def find_error(body: Mapping[str, Any]) -> object:
+def find_error(body: JsonBody) -> object:
     """Return what holds the error in the JSON of a response, a false value if nothing does.
 
     A gateway may put the error of a provider into the first choice. Without an answer, the whole body may be

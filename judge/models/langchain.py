@@ -171,7 +171,7 @@ def _open_openai(name: str, access: ServerAccess, sampling: Sampling) -> LangCha
     from judge.models.openai_sdk import open_connections
 
     server = access.open_server(OPENAI)
-    params = build_sampling_params(sampling)
+    params = dict(build_sampling_params(sampling))
     # ChatOpenAI always sends it under this name.
     params["max_completion_tokens"] = params.pop("max_tokens")
     thinking = build_thinking_params(server.url, thinking=sampling.thinking)

@@ -2,12 +2,11 @@
 
 import json
 import re
-from typing import Any
 
 from judge.characters import HAN, HAN_RUN
 from judge.errors import CallError
 from judge.models.providers import LocalModel
-from judge.records import EXPECTED, LEXICAL, Completion, Lang, Prompt, Usage
+from judge.records import EXPECTED, LEXICAL, Completion, JsonDict, Lang, Prompt, Usage
 
 #: A word in any script but Chinese.
 _WORD = re.compile(rf"[^\W_{HAN}]+(?:'[a-z]+)?")
@@ -31,7 +30,7 @@ class Lexical(LocalModel):
         """Return the verdict of term overlap, as the JSON that a model would write."""
         grade, reason = grade_overlap(prompt.query, prompt.snippet, prompt.lang)
         if prompt.scale.name == "binary":
-            reply: dict[str, Any] = {"reason": reason, "verdict": "yes" if grade >= 2 else "no"}
+            reply: JsonDict = {"reason": reason, "verdict": "yes" if grade >= 2 else "no"}
         else:
             reply = {"reason": reason, "grade": grade}
         text = json.dumps(reply, ensure_ascii=False)

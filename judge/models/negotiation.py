@@ -7,13 +7,13 @@ next request on.
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import msgspec
 
 from judge.errors import ParametersRejected
 from judge.models.error_mapping import ErrorResponse, shorten
-from judge.records import JsonSchema, Params, Sampling
+from judge.records import JsonDict, JsonSchema, Params, Sampling
 
 Form = Literal["json_schema", "json_object", "text"]
 
@@ -70,11 +70,11 @@ class RequestParams:
     params: Params
     form: Form
 
-    def add_format(self, schema: JsonSchema) -> dict[str, Any]:
+    def add_format(self, schema: JsonSchema) -> JsonDict:
         """Return the parameters as sent: `params` and, unless `form` is text, a `response_format`."""
         if self.form == "text" or not schema:
             return dict(self.params)
-        response_format: dict[str, Any] = {"type": self.form}
+        response_format: JsonDict = {"type": self.form}
         if self.form == "json_schema":
             response_format["json_schema"] = {"name": "verdict", "strict": True, "schema": dict(schema)}
         return {**self.params, "response_format": response_format}
@@ -132,7 +132,7 @@ class Negotiation:
         return None
 
 
-def build_sampling_params(sampling: Sampling) -> dict[str, Any]:
+def build_sampling_params(sampling: Sampling) -> Params:
     """Return `sampling` under the names that providers share, without values that are None."""
     params = asdict(sampling)
     del params["thinking"]

@@ -21,6 +21,7 @@ from judge.models import error_mapping
 from judge.models.batch_api import MAX_REQUESTS, BatchLine, BatchStatus, BatchTerms
 from judge.models.body_limits import ACCEPTED, MAX_BYTES, BodyRefused, LimitedBody, make_request_error
 from judge.models.chat_messages import as_mapping, build_messages, parse_response, read_chat_completion
+from judge.models.error_mapping import JsonBody
 from judge.models.negotiation import Negotiation, RequestParams
 from judge.models.redaction import mask, redact
 from judge.models.server import NO_KEY, Server, find_proxy, is_dashscope
@@ -197,7 +198,7 @@ class OpenAIBatchApi:
         """Close the connections."""
         await self._client.close()
 
-    async def _send(self, request: Awaitable[Any]) -> Mapping[str, Any]:
+    async def _send(self, request: Awaitable[Any]) -> JsonBody:
         """Return the JSON of the response to `request`; raise CallError."""
         with self._map_errors():
             response = (await request).http_response
@@ -232,7 +233,7 @@ class OpenAIBatchApi:
             never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
             raise make_request_error(error, self._server, never_sent=never_sent, cause=cause) from None
 
-    def _read_id(self, json_body: Mapping[str, Any], kind: Literal["file", "batch"]) -> str:
+    def _read_id(self, json_body: JsonBody, kind: Literal["file", "batch"]) -> str:
         """Return the id of an object; raise AccountError for one of another kind."""
         name, other = json_body.get("id"), json_body.get("object")
         if isinstance(other, str) and other != kind:  # a server that answers every path alike
@@ -244,7 +245,7 @@ class OpenAIBatchApi:
             )
         return name
 
-    def _read_status(self, json_body: Mapping[str, Any]) -> BatchStatus:
+    def _read_status(self, json_body: JsonBody) -> BatchStatus:
         counts = as_mapping(json_body.get("request_counts"))
         files = (json_body.get("output_file_id"), json_body.get("error_file_id"))
         errors = as_mapping(json_body.get("errors")).get("data")
@@ -312,6 +313,6 @@ def _ends_whole(rest: bytes) -> bool:
     return True
 
 
-def _count(counts: Mapping[str, Any], name: str) -> int:
+def _count(counts: JsonBody, name: str) -> int:
     value = counts.get(name)
     return value if type(value) is int and value >= 0 else 0

@@ -6,7 +6,7 @@ into grades.
 
 import asyncio
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.util import find_spec
 from math import isfinite
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from typing import Any, Literal
 from judge.errors import ParametersRejected, RequestRejected, SetupError, advise_install
 from judge.models import error_mapping
 from judge.models.chat_messages import as_mapping, encode_json, parse_response, read_count
+from judge.models.error_mapping import JsonBody
 from judge.models.http_connections import HttpConnections
 from judge.models.providers import LocalModel
 from judge.models.redaction import redact
@@ -70,7 +71,7 @@ class Reranker:
         """Close the connections; the model cannot be used afterwards."""
         await self._connections.aclose()
 
-    def _read(self, json_body: Mapping[str, Any]) -> Completion:
+    def _read(self, json_body: JsonBody) -> Completion:
         results = as_mapping(json_body.get("output") if self._is_dashscope else json_body).get("results")
         result = as_mapping(results[0]) if isinstance(results, list) and results else {}
         score = result.get("relevance_score", result.get("score"))

@@ -6,7 +6,7 @@ import ipaddress
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -14,6 +14,7 @@ from judge.errors import SetupError
 from judge.messages import Message
 from judge.models.providers import Service
 from judge.models.redaction import find_secrets, mask, redact_logs
+from judge.records import Params
 
 #: Domains of servers with the parameter `thinking`.
 _THINKING_DOMAINS = ("deepseek.com", "bigmodel.cn", "z.ai", "volces.com", "moonshot.cn", "moonshot.ai")
@@ -196,7 +197,7 @@ def is_dashscope(url: str) -> bool:
     return _is_in_domain(url, "aliyuncs.com")
 
 
-def build_thinking_params(url: str, *, thinking: bool) -> dict[str, Any]:
+def build_thinking_params(url: str, *, thinking: bool) -> Params:
     """Return the parameters that turn thinking on or off at an OpenAI-compatible `url`.
 
     There is no common one. DashScope and SiliconFlow read `enable_thinking`, DeepSeek, Zhipu, Volcengine and

@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import quote_plus
 from xml.etree import ElementTree as ET
 
@@ -49,6 +49,7 @@ from judge.nightly.night_texts import (
     make_message,
 )
 from judge.nightly.record import EXIT_CODES, NightRecord, OutcomeName
+from judge.records import JsonDict
 from judge.report.display_text import fit_on_line
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json
@@ -268,7 +269,7 @@ class _Attempt:
     retryable: bool = False
 
 
-async def _post(kind: str, url: str, body: Mapping[str, Any], seconds: float) -> _Attempt:
+async def _post(kind: str, url: str, body: JsonDict, seconds: float) -> _Attempt:
     import aiohttp  # slow to import, and most nights send nothing
 
     headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "judge"}
@@ -323,16 +324,16 @@ def _read_rejection(raw: bytes) -> str:
     return "" if code in (0, "0") else Message("rejected with {code!r}: {reason}", code=code, reason=reason)
 
 
-def _make_feishu_message(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, dict[str, Any]]:
+def _make_feishu_message(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, JsonDict]:
     # <at user_id="all"> notifies all members, and there is no escape for it.
-    body: dict[str, Any] = {"msg_type": "text", "content": {"text": text.replace("<", "＜")}}
+    body: JsonDict = {"msg_type": "text", "content": {"text": text.replace("<", "＜")}}
     if webhook.secret:
         seconds = str(int(time.time()))
         body |= {"timestamp": seconds, "sign": _sign(f"{seconds}\n{webhook.secret}", "")}
     return webhook.url, body
 
 
-def _make_dingtalk_message(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, dict[str, Any]]:
+def _make_dingtalk_message(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, JsonDict]:
     url = webhook.url
     if webhook.secret:
         millis = int(time.time() * 1000)
@@ -346,7 +347,7 @@ def _sign(key: str, text: str) -> str:
 
 
 #: What makes the address to post to and the JSON body; a signature is of the current time.
-FORMATS: Mapping[str, Callable[[Webhook, str, NightRecord], tuple[str, dict[str, Any]]]] = {
+FORMATS: Mapping[str, Callable[[Webhook, str, NightRecord], tuple[str, JsonDict]]] = {
     "json": lambda webhook, text, record: (
         webhook.url,
         {"text": text, "night": to_json(record, with_defaults=True)},

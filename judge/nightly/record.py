@@ -4,7 +4,7 @@ import datetime
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
@@ -15,6 +15,7 @@ from judge.measure.measures import name_mean
 from judge.measure.resampling import Interval, hide_whole_range
 from judge.messages import Bilingual
 from judge.pricing.costs import Cost
+from judge.records import JsonDict
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import RenamedKey, check_version, from_json, rename_keys
 
@@ -368,7 +369,7 @@ class NightRecord:
         return tuple(sorted({row.engine for row in self.select_outcomes("regression")}, key=make_natural_key))
 
 
-def record_from_json(values: dict[str, Any], place: str) -> NightRecord:
+def record_from_json(values: JsonDict, place: str) -> NightRecord:
     """Return the record in the JSON object `values`; raise InputError, which names `place` and the key."""
     version = check_version(values, place)
     rename_keys(values, _KEYS_OF_VERSION_1)

@@ -15,6 +15,7 @@ from judge.errors import InputError, StoreError, explain_error
 from judge.files.filesystem import hold_lock, open_text, remove_abandoned, write_file
 from judge.files.json_text import dump_json
 from judge.messages import Message, join_messages
+from judge.records import JsonDict
 
 #: What the user can do about a damaged file of a run: the verdicts are in the store.
 _DAMAGED_FILE_ADVICE = Message(
@@ -128,7 +129,7 @@ class RunFolder:
         if self.path.is_symlink():
             raise InputError("{folder}: is a symbolic link, not a folder; remove it", folder=self.path)
 
-    def read(self, name: str) -> dict[str, Any]:
+    def read(self, name: str) -> JsonDict:
         """Return the JSON object in file `name`; raise InputError when there is none."""
         return self.parse_object(str(self.path / name), "".join(text for _, text in self.read_texts(name)))
 
@@ -142,7 +143,7 @@ class RunFolder:
         """The file of the verdict store beside the folder, which all runs there share."""
         return self.path.parent / "verdicts.sqlite"
 
-    def read_if_there(self, name: str) -> dict[str, Any] | None:
+    def read_if_there(self, name: str) -> JsonDict | None:
         """Return the JSON object in file `name`, None when there is no such file."""
         return self.read(name) if (self.path / name).exists() else None
 
@@ -182,7 +183,7 @@ class RunFolder:
                 "{place}: is not JSON: it is not UTF-8 ({error})", place=path, error=Message(error.reason)
             ) from error
 
-    def parse_object(self, place: str, text: str) -> dict[str, Any]:
+    def parse_object(self, place: str, text: str) -> JsonDict:
         """Return the JSON object in `text`; raise InputError, which names `place`, for another value."""
         value = parse_run_json(place, text)
         if not isinstance(value, dict):

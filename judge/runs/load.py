@@ -8,7 +8,6 @@ from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from sys import intern
-from typing import Any
 
 import msgspec
 
@@ -28,6 +27,7 @@ from judge.records import (
     GRADED,
     MIN_COVERAGE,
     Dataset,
+    JsonDict,
     Judgment,
     ListKey,
     Params,
@@ -361,7 +361,7 @@ def _share_values(judgment: Judgment) -> Judgment:
     return judgment
 
 
-def parse_judgment(line: dict[str, Any], place: str) -> Judgment:
+def parse_judgment(line: JsonDict, place: str) -> Judgment:
     """Return the judgment in a JSON object; raise InputError, which names `place`, for another object."""
     try:
         return msgspec.convert(line, Judgment)

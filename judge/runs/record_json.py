@@ -8,7 +8,7 @@ so; these files are still read.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
@@ -18,6 +18,7 @@ import msgspec
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.errors import EXPECTED_TYPES, InputError
 from judge.messages import Message
+from judge.records import JsonDict
 from judge.runs.folder import make_damage_error
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ VERSION_1: Final = (
     RenamedKey(("segments", "*", "*", "comparisons", "*"), "verdict", "conclusion"),
 )
 #: Keys of summary.json that early files of version 1 do not have, with the values that they stand for.
-_ADDED: Final[Mapping[str, Any]] = {
+_ADDED: Final[JsonDict] = {
     "dates": True,
     "grades": "",
     "served": {},
@@ -64,9 +65,9 @@ _ADDED: Final[Mapping[str, Any]] = {
     "flagged_sensitivity": None,
 }
 _ADDED_TO_ENGINE: Final = ("latency_ms", "tokens", "no_snippet_share")
-_ADDED_TO_COST: Final[Mapping[str, Any]] = {"uncounted": 0, "maybe_billed": 0, "price": None}
+_ADDED_TO_COST: Final[JsonDict] = {"uncounted": 0, "maybe_billed": 0, "price": None}
 #: What `analyse_run` makes again where a file is older than the last form of version 1.
-_RECOMPUTED: Final[Mapping[str, Any]] = {
+_RECOMPUTED: Final[JsonDict] = {
     "comparisons": [],
     "own_list_reversal": None,
     "segments": {},
@@ -95,14 +96,14 @@ def build_adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
     return TypeAdapter(kind)
 
 
-def to_json(record: object, *, with_defaults: bool = False) -> dict[str, Any]:
+def to_json(record: object, *, with_defaults: bool = False) -> JsonDict:
     """Return a record as JSON values, without fields that have their default value unless `with_defaults`.
 
     A text with half a surrogate pair stays as it is.
     """
     adapter = build_adapter(cast(Any, type(record)))
     dump = partial(adapter.dump_python, record, exclude_defaults=not with_defaults, warnings=False)
-    value: dict[str, Any]
+    value: JsonDict
     try:
         value = dump(mode="json")
     except UnicodeEncodeError:  # half a surrogate pair
@@ -163,7 +164,7 @@ def _describe_mismatch(detail: ErrorDetails) -> Message:
     return Message("is {value!r:.80}: {error}", value=value, error=detail["msg"])
 
 
-def check_version(value: Mapping[str, Any], place: str) -> int:
+def check_version(value: JsonDict, place: str) -> int:
     """Return the schema version of a file; raise InputError for a file of a newer judge."""
     version = value.get("schema", 1)
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -181,7 +182,7 @@ def check_version(value: Mapping[str, Any], place: str) -> int:
     return version
 
 
-def summary_from_json(value: dict[str, Any], place: str) -> Summary:
+def summary_from_json(value: JsonDict, place: str) -> Summary:
     """Return the summary that the JSON object in `place` holds, in the layout of any version up to now."""
     version = check_version(value, place)
     rename_keys(value, VERSION_1)
@@ -192,12 +193,12 @@ def summary_from_json(value: dict[str, Any], place: str) -> Summary:
     return from_json(Summary, current, place)
 
 
-def is_outdated(value: Mapping[str, Any]) -> bool:
+def is_outdated(value: JsonDict) -> bool:
     """Return whether a summary lacks figures that were added later; `analyse_run` makes it again."""
     return "schema" not in value and "deciding_queries" not in value
 
 
-def _upgrade_summary(value: dict[str, Any]) -> dict[str, Any]:
+def _upgrade_summary(value: JsonDict) -> JsonDict:
     """Return a summary of version 1, whose keys are renamed, with the fields of version 2."""
     outdated = is_outdated(value)
     value = {**_ADDED, **value, **(_RECOMPUTED if outdated else {}), "schema": SCHEMA_VERSION}
