@@ -93,7 +93,7 @@ class BatchClient:
     def _make_lookup_error(self, error: CallError) -> RunIncomplete:
         """Return why a run ends when the server refuses to say what became of a batch."""
         return RunIncomplete(
-            "{endpoint} refuses a request about batches: {error}; run the same command again later, or"
+            "{endpoint!r} refuses a request about batches: {error}; run the same command again later, or"
             " without --batch",
             endpoint=self.client.model.endpoint,
             error=error,
@@ -156,7 +156,7 @@ class BatchClient:
             except RetryableError as error:
                 if asyncio.get_running_loop().time() - since >= limits.max_wait:
                     raise RunIncomplete(
-                        "no request about a batch to {endpoint} succeeded for {seconds:.0f} s, last error:"
+                        "no request about a batch to {endpoint!r} succeeded for {seconds:.0f} s, last error:"
                         " {error}; run the same command again to continue from here",
                         endpoint=self.client.model.endpoint,
                         seconds=limits.max_wait,
@@ -171,13 +171,13 @@ class BatchClient:
             return error
         if error.kind == "not_found":
             return RunIncomplete(
-                "{endpoint} has no Batch API ({error}); omit --batch, or use a server that has one",
+                "{endpoint!r} has no Batch API ({error}); omit --batch, or use a server that has one",
                 endpoint=self.client.model.endpoint,
                 error=error,
             )
         return RunIncomplete(
-            "{endpoint} refuses the batch ({error}); omit --batch, or use a model that the provider judges in"
-            " batches",
+            "{endpoint!r} refuses the batch ({error}); omit --batch, or use a model that the provider judges"
+            " in batches",
             endpoint=self.client.model.endpoint,
             error=error,
         )

@@ -96,8 +96,8 @@ class PairScheduler:
                         await self._wait_for_pair()
                     elif self._in_batches:
                         raise RunIncomplete(
-                            "{count:,} pairs are in a batch at {endpoint}; run again with --batch to collect"
-                            " it",
+                            "{count:,} pairs are in a batch at {endpoint!r}; run again with --batch to"
+                            " collect it",
                             count=self._in_batches,
                             endpoint=self._runner.client.model.endpoint,
                         )
@@ -243,7 +243,7 @@ class ConsecutiveFailures:
         is_of_all = not is_refusal or len({*self._refused_queries}) >= _MIN_REFUSED_QUERIES
         if count >= _MAX_FAILED and is_of_all:
             return RunIncomplete(
-                "{count:,} requests in a row failed with {error!r} at {endpoint}, the last one: {detail};"
+                "{count:,} requests in a row failed with {error!r} at {endpoint!r}, the last one: {detail};"
                 " {advice}, then run the same command again; all judgments are saved",
                 advice=_ADVICE[failure.error],
                 count=count,

@@ -53,7 +53,9 @@ class ServerAvailability:
         wait = format_wait(self._longest_wait)
         return (
             Message(
-                "{endpoint} asked to wait for up to {wait} (Retry-After)", endpoint=self._endpoint, wait=wait
+                "{endpoint!r} asked to wait for up to {wait} (Retry-After)",
+                endpoint=self._endpoint,
+                wait=wait,
             ),
         )
 
@@ -89,7 +91,7 @@ class ServerAvailability:
             return reason
         if wait > max_wait:
             return Message(
-                "{endpoint} asks to wait {wait} ({error}), longer than --max-wait; wait for that time",
+                "{endpoint!r} asks to wait {wait} ({error}), longer than --max-wait; wait for that time",
                 endpoint=self._endpoint,
                 wait=format_wait(wait),
                 error=error,
@@ -103,7 +105,7 @@ class ServerAvailability:
         """Return that no request was answered for this many seconds, and what to do."""
         if self._limiter.throttles_all:
             return Message(
-                "{endpoint} throttled every request for {seconds:.0f} s, the last one with {error}; wait a"
+                "{endpoint!r} throttled every request for {seconds:.0f} s, the last one with {error}; wait a"
                 " while, lower --concurrency or raise --max-wait",
                 endpoint=self._endpoint,
                 seconds=seconds,
@@ -112,7 +114,7 @@ class ServerAvailability:
         is_closed = isinstance(error, NoResponse) and not error.is_page and not self._has_response
         tls = _TLS_HINT if is_closed and self._endpoint.startswith("http:") else ""
         return Message(
-            "no request to {endpoint} succeeded for {seconds:.0f} s, last error: {error}; check the"
+            "no request to {endpoint!r} succeeded for {seconds:.0f} s, last error: {error}; check the"
             " server{tls}",
             endpoint=self._endpoint,
             seconds=seconds,
@@ -141,7 +143,7 @@ class _StartupErrors:
         if not refusal or self._refusals < MAX_REFUSALS:
             return None
         return Message(
-            "{endpoint} refused the first {count} requests with the same error: {detail}; check --base-url,"
+            "{endpoint!r} refused the first {count} requests with the same error: {detail}; check --base-url,"
             " the model and its options (if they are right, the next start does not stop here)",
             endpoint=self._endpoint,
             count=MAX_REFUSALS,
@@ -163,7 +165,7 @@ class _StartupErrors:
         if isinstance(error, TimedOut):
             self._timeouts += 1
             why = Message(
-                "{endpoint} accepts requests and does not answer ({detail}, {count} times); check the"
+                "{endpoint!r} accepts requests and does not answer ({detail}, {count} times); check the"
                 " server, or raise --timeout",
                 endpoint=self._endpoint,
                 detail=Message(error.detail),
@@ -180,7 +182,7 @@ class _StartupErrors:
         tls = _TLS_HINT if self._endpoint.startswith("http:") else ""
         login = Message(", which may require a login") if self._pages else ""
         return Message(
-            "{endpoint} does not answer as a model's server: {detail}; check --base-url{tls} and the"
+            "{endpoint!r} does not answer as a model's server: {detail}; check --base-url{tls} and the"
             " network{login}",
             endpoint=self._endpoint,
             detail=Message(error.detail),

@@ -80,7 +80,7 @@ def _describe_redirect(response: ErrorResponse) -> Message:
     location = next((text for name, text in response.headers.items() if name.lower() == "location"), "")
     if location and 300 <= response.status < 400:
         with suppress(ValueError):
-            return Message("it redirects to {address}", address=redact_url(location))
+            return Message("it redirects to {address!r}", address=redact_url(location))
     return Message("")
 
 

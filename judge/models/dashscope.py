@@ -109,7 +109,7 @@ class DashScope:
         native, compatible = "/api/v1", "/compatible-mode/v1"
         if not self._server.url.endswith(native):
             raise SetupError(
-                "--batch needs an address that ends with {native}, and {endpoint} does not; use"
+                "--batch needs an address that ends with {native}, and {endpoint!r} does not; use"
                 " openai:NAME with the address of the OpenAI-compatible API",
                 native=native,
                 endpoint=self.endpoint,

@@ -7,8 +7,10 @@ import re
 import socket
 import ssl
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from judge.errors import (
     AccountError,
@@ -360,9 +362,18 @@ def make_connection_error(
             return TimedOut(detail)
         # The cause of a system error says why the connection ended, without a library's words.
         reason = explain_error(cause) if isinstance(cause, OSError) else f"{type(error).__name__}: {error}"
-        return make_transport_error(f"{where}: {reason}", *secrets)
+        return make_transport_error(f"{where}: {_restore_host(reason, url)}", *secrets)
     reason, lasting = _describe_cause(cause)
-    return ConnectionFailed(shorten(mask(f"{where}: {reason}", *secrets)), lasting=lasting)
+    detail = shorten(mask(f"{where}: {_restore_host(reason, url)}", *secrets))
+    return ConnectionFailed(detail, lasting=lasting)
+
+
+def _restore_host(reason: str, url: str) -> str:
+    """Return a library's text with the host of `url` as the user typed it, not in its ASCII form (xn--…)."""
+    host = urlsplit(url).hostname or ""
+    with suppress(UnicodeError):  # such a host has no ASCII form
+        return reason.replace(host.encode("idna").decode(), host) if host else reason
+    return reason
 
 
 def _describe_cause(cause: BaseException) -> tuple[str, bool]:

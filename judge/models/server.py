@@ -59,7 +59,7 @@ class ServerAccess:
             more = Message("a query or a fragment") if no_user else Message("a user or password")
             public = redact_url(url, *self.secrets)
             raise SetupError(
-                "the address {address} contains {more}; keys come from the environment",
+                "the address {address!r} contains {more}; keys come from the environment",
                 address=public,
                 more=more,
             )
@@ -80,7 +80,7 @@ class ServerAccess:
         key = self.read_header_value(variable)
         if not key and not _is_private(url):
             raise SetupError(
-                "no key for {address}: set {variable}",
+                "no key for {address!r}: set {variable}",
                 address=redact_url(url, *self.secrets),
                 variable=variable,
             )
@@ -151,7 +151,7 @@ def find_proxy(url: str) -> str | None:
         address = f"http://{address}"
     if address and urlsplit(address).scheme not in {"http", "https"}:
         raise SetupError(
-            "the proxy {address} cannot be used: name an HTTP proxy in HTTPS_PROXY, or add {host} to"
+            "the proxy {address!r} cannot be used: name an HTTP proxy in HTTPS_PROXY, or add {host} to"
             " NO_PROXY",
             address=redact_url(address),
             host=parts.hostname,

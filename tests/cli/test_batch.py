@@ -317,7 +317,7 @@ def test_a_server_without_a_batch_api_is_named(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade, BatchRules(is_absent=True)) as server:
         result = run_judge(*make_batch_words(tmp_path, server))
     assert result.returncode == 3
-    assert f"{server.openai_url} has no Batch API (not_found: HTTP 404: Not Found" in result.stderr
+    assert f"{server.openai_url!r} has no Batch API (not_found: HTTP 404: Not Found" in result.stderr
     assert "omit --batch" in result.stderr
 
 
@@ -543,7 +543,7 @@ def test_after_a_signal_the_batch_goes_on_and_the_same_command_collects_it(tmp_p
         realtime = [word for word in make_batch_words(tmp_path, server) if word != "--batch"]
         result = run_judge(*realtime)
         assert result.returncode == 3
-        where = f"19 pairs are in a batch at {server.openai_url}"
+        where = f"19 pairs are in a batch at {server.openai_url!r}"
         assert f"{where}; run again with --batch to collect it" in result.stderr
         estimate = run_judge("estimate", *make_batch_words(tmp_path, server)[1:])
         assert "1 without a call, 0 calls to pay" in estimate.stdout

@@ -441,7 +441,7 @@ def test_a_program_runs_a_command_with_streams_and_an_environment_of_its_own(
     assert main(words, stdout=stdout, stderr=stderr, environ={"HOME": "/"}) == 2
     assert (stdout.getvalue(), stderr.getvalue()) == (
         "",
-        "judge: no key for https://api.openai.com/v1: set OPENAI_API_KEY\n",
+        "judge: no key for 'https://api.openai.com/v1': set OPENAI_API_KEY\n",
     )
     assert main(["measures"], stdout=stdout, stderr=stderr) == 0
     assert "nDCG" in stdout.getvalue()

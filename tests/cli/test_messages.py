@@ -29,7 +29,7 @@ def test_a_server_that_throttles_every_request_is_reported_as_such(tmp_path: Pat
     with LoopbackServer(lambda _: Reply(status=429)) as server:
         code, text = run_with_last_line(tmp_path, server.openai_url)
         assert code == 3
-        assert f"{server.openai_url} throttled every request for " in text
+        assert f"{server.openai_url!r} throttled every request for " in text
     assert "HTTP 429" in text
     assert "; wait a while, lower --concurrency or raise --max-wait, then run the same command again" in text
     assert "check the server" not in text
@@ -62,7 +62,7 @@ def test_a_run_without_a_grade_is_incomplete(words: tuple[str, ...], run_without
     assert result.returncode == 3, result.stderr
     assert result.stderr.startswith(
         f"judge: {run_without_grades}: no judgment has a grade (0 of 6), so no engine has a value: the"
-        " judging stopped: http://127.0.0.1:"
+        " judging stopped: 'http://127.0.0.1:"
     )
     assert result.stderr.endswith(f"; the command of this folder is {name_command(run_without_grades)}\n")
     assert result.stdout == "" or json.loads(result.stdout)["judged"] == 0

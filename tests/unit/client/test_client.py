@@ -341,7 +341,7 @@ def test_a_retry_after_beyond_max_wait_ends_the_run_with_a_message() -> None:
     async def ask() -> float:
         with (
             PairPermit(client.limiter, CallList(client.cancel_token)) as permit,
-            pytest.raises(RunIncomplete, match=r"scripted asks to wait 24 h \(rate_limit: HTTP 429"),
+            pytest.raises(RunIncomplete, match=r"'scripted' asks to wait 24 h \(rate_limit: HTTP 429"),
         ):
             await client.complete(make_prompt("tea"), permit)
         return asyncio.get_running_loop().time()
@@ -358,8 +358,8 @@ def test_a_retry_after_beyond_max_wait_ends_the_run_with_a_message() -> None:
         (
             300.0,
             [
-                "scripted asked to wait for up to 5 min (Retry-After)",
-                "scripted 要求等待的时间最长为 5 分钟（Retry-After）",
+                "'scripted' asked to wait for up to 5 min (Retry-After)",
+                "'scripted' 要求等待的时间最长为 5 分钟（Retry-After）",
             ],
         ),
     ],

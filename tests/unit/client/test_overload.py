@@ -230,7 +230,7 @@ def test_an_outage_without_end_stops_the_run_after_max_wait() -> None:
         LimitedServer(Capacity(), return_half_a_second, outages=[(5.0, math.inf)]), 9000, LIMITS
     )
     assert result.stop_reason is not None
-    assert "no request to simulated succeeded for 60" in str(result.stop_reason)
+    assert "no request to 'simulated' succeeded for 60" in str(result.stop_reason)
     assert not result.errors
     assert 600 <= result.seconds <= 615
     down = [request for request in result.log if request.outcome == "down"]

@@ -88,9 +88,9 @@ def test_errors_are_told_apart_by_what_each_engine_says(
 @check_each(
     ("location", "expected"),
     [
-        ("https://login.example/in?token=hush#x", "it redirects to https://login.example/in "),
-        ("/elsewhere?q=hush", "it redirects to /elsewhere "),
-        ("http://me:hush@a.example/", "it redirects to http://a.example/ "),
+        ("https://login.example/in?token=hush#x", "it redirects to 'https://login.example/in' "),
+        ("/elsewhere?q=hush", "it redirects to '/elsewhere' "),
+        ("http://me:hush@a.example/", "it redirects to 'http://a.example/' "),
         ("http://[hush", "Found "),
         (None, "Found "),
     ],
