@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress
-from math import isclose, isfinite
+from math import comb, isclose, isfinite
 from typing import Literal
 
 import numpy as np
@@ -25,6 +25,7 @@ from judge.measure.agreement import compute_median_grades
 from judge.measure.formulas import Bools, Floats, Ints, rank_engines
 from judge.measure.measures import Measure, check_depth, parse_measure
 from judge.measure.ppi import draw_queries_to_label
+from judge.measure.resampling import ALPHA
 from judge.messages import Message, NameList
 from judge.records import Pair, PairKey, Scale
 
@@ -119,7 +120,9 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, options
     mean, sd = (values[group] for values in pair_sampling.predict_gains(gains, scale.name))
     sizes = pair_sampling.compute_sizes(weights, sd)
     query = number_queries(weights_by_pair, queries)
-    sides = [(query, len(queries), column * mean, column * sd) for column in weights.T]
+    # Holm's widest interval, which has the error of one look divided by the pairs of engines.
+    alpha = ALPHA / options.rounds / comb(len(ordered), 2)
+    sides = [(alpha, query, len(queries), column * mean, column * sd) for column in weights.T]
     count = options.pairs
     if count is None:
         count = max(

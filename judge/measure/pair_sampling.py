@@ -11,6 +11,8 @@ were not drawn, so a bias would remain with any number of labels.
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
 
 import numpy as np
 
@@ -104,19 +106,27 @@ def draw_units(probability: Floats, start: float) -> Bools:
     return drawn
 
 
-def expect_half_width(query: Ints, queries: int, predicted: Floats, spread: Floats, chance: Floats) -> float:
-    """Return the half-width of the 95% interval to expect, before labels are known.
+def expect_half_width(
+    alpha: float, query: Ints, queries: int, predicted: Floats, spread: Floats, chance: Floats
+) -> float:
+    """Return the half-width of the interval of level 1 - `alpha` to expect, before labels are known.
 
     `predicted` and `spread` (units,) are the weight times the expected mean and standard deviation of the
     gain; `chance` (units,) the probabilities.
     """
     total = np.bincount(query, predicted, queries)
     between = float(np.var(total, ddof=1)) / queries if queries > 1 else 0.0
-    return float(1.96 * np.sqrt(between + (spread**2 / chance).sum() / queries**2))
+    return NormalDist().inv_cdf(1 - alpha / 2) * sqrt(between + (spread**2 / chance).sum() / queries**2)
 
 
 def count_needed_labels(
-    half_width: float, query: Ints, queries: int, predicted: Floats, spread: Floats, size: Floats
+    half_width: float,
+    alpha: float,
+    query: Ints,
+    queries: int,
+    predicted: Floats,
+    spread: Floats,
+    size: Floats,
 ) -> int:
     """Return the number of labels that make the expected half-width at most `half_width`.
 
@@ -126,12 +136,12 @@ def count_needed_labels(
 
     def fits(count: int) -> bool:
         chance = compute_inclusion_probabilities(size, count)
-        return expect_half_width(query, queries, predicted, spread, chance) <= half_width
+        return expect_half_width(alpha, query, queries, predicted, spread, chance) <= half_width
 
     counts = range(1, size.size + 1)
     needed = bisect_left(counts, True, key=fits)
     if needed == len(counts):
-        least = expect_half_width(query, queries, predicted, spread, np.ones(size.shape))
+        least = expect_half_width(alpha, query, queries, predicted, spread, np.ones(size.shape))
         raise InputError(
             "a half-width of {half_width} needs more queries: with all {pairs:,} pairs labelled that can"
             " change the difference, about {least:.3f} is left from the {queries:,} queries alone",

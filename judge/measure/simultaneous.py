@@ -24,8 +24,8 @@ from judge.measure.formulas import Bools, Floats, divide
 from judge.measure.measures import TIE
 from judge.measure.resampling import LEVEL, MIN_DIFFERING, RESAMPLES, SEED, draw_queries, round_to_grid
 
-#: Above this number of values (queries × columns) fewer resamples are drawn.
-_LARGE_INPUT, _RESAMPLES_OF_LARGE_INPUT = 2**20, 4_000
+#: Above this number of values of a family (queries × columns) fewer resamples are drawn.
+_LARGE_FAMILY, _RESAMPLES_OF_LARGE_FAMILY = 2**18, 4_000
 #: With this many queries the standard errors are so small that an interval moves by about 0.0002 between
 #: seeds: fewer resamples are enough, and even fewer with many columns, whose largest |t| varies less.
 _MANY_QUERIES, _RESAMPLES_OF_MANY_QUERIES = 2_000, 2_500
@@ -51,8 +51,8 @@ class SimultaneousIntervals:
     `se` is the standard error of `mean`, `low` to `high` the interval mean ± `critical`·se, `p` the p-value
     adjusted for all columns. `tested` marks the columns that can be tested: at least `MIN_DIFFERING` of
     their values differ from 0, the values vary, and there are `MIN_QUERIES` of them, or `MIN_SHARE` of the
-    number that another column of the family has, and at most 5% of its resamples lack variance. The others
-    have the interval of `bound_means`, or p 1 and an infinite interval; a column without any value has NaN
+    number that another column of the family has, and few of its resamples lack variance. The others have
+    the interval of `bound_means`, or p 1 and an infinite interval; a column without any value has NaN
     throughout.
     """
 
@@ -86,12 +86,7 @@ def compare_means(
     count = sample.count.reshape(measures, columns)
     enough = count >= np.minimum(MIN_QUERIES, MIN_SHARE * count.max(1, keepdims=True, initial=0.0))
     tested: Bools = enough.ravel() & (sample.differing >= MIN_DIFFERING) & (sample.se > 0)
-    maxima, infinite = _draw_maxima([sample], tested, differences, families, seed)
-    # Alone, such a column has no finite critical value. It must not take it from the others.
-    if (often := infinite > (1 - LEVEL) / families * len(maxima)).any():
-        tested &= ~often
-        maxima, _ = _draw_maxima([sample], tested, differences, families, seed)
-    largest = np.sqrt(maxima).T
+    largest, tested = _draw_largest([sample], tested, differences, families, seed)
     wider = np.zeros((2, measures, columns)) if widening is None else widening
     tests = []
     for measure, maxima_of_measure in enumerate(largest):
@@ -107,31 +102,47 @@ def compare_means(
     return tests
 
 
+def _draw_largest(
+    samples: Sequence[_ResampledColumns], tested: Bools, differences: Floats, families: int, seed: int
+) -> tuple[Floats, Bools]:
+    """Return the largest |t| of each resample by measure, (measures, resamples), and the columns that count.
+
+    Those are the `tested` columns without the ones that lack variance in more than 5% of the resamples: the
+    resamples of such a column say little about its mean.
+    """
+    maxima, lacking = _draw_maxima(samples, tested, differences, families, seed)
+    often: Bools = tested & (lacking > (1 - LEVEL) / families * len(maxima))
+    if often.any():
+        tested = tested & ~often
+        maxima, _ = _draw_maxima(samples, tested, differences, families, seed)
+    return np.sqrt(maxima).T, tested
+
+
 def _draw_maxima(
     samples: Sequence[_ResampledColumns], tested: Bools, differences: Floats, families: int, seed: int
 ) -> tuple[Floats, Floats]:
-    """Return the largest t² of each resample and measure, and how often that of each column is infinite.
+    """Return the largest t² of each resample and measure, and in how many resamples a column lacks variance.
 
     The first is (resamples, measures), the second (measures × columns,). Only `tested` columns count. With
-    two samples the t is of the mean of the first minus that of the second.
+    two samples the t is of the mean of the first minus that of the second. A column has no t in a resample
+    that lacks its variance, because a study with such differences does not test it: it has `bound_means`.
     """
     queries, measures, columns = differences.shape
     scale = np.maximum.reduce([sample.largest for sample in samples])
     maxima: list[Floats] = []
-    infinite = np.zeros(measures * columns)
+    lacking = np.zeros(measures * columns)
     for draws in draw_queries(queries, count_resamples(differences, families), seed, measures * columns):
         mean, variance = samples[0].resample(draws)
         for other in samples[1:]:
             rest, rest_variance = other.resample(draws)
             mean, variance = mean - rest, variance + rest_variance
-        square = np.square(mean)
-        # Without variance, t² is 0 where the mean is 0, else infinite.
-        squared = np.where(square <= _NO_VARIANCE * scale, 0.0, np.inf)
-        np.divide(square, variance, out=squared, where=variance > 0)
+        square = np.square(mean, out=mean)
+        lacks: Bools = variance <= 0
+        lacking += (lacks & (square > _NO_VARIANCE * scale)).sum(0)
+        squared = np.divide(square, variance, out=np.zeros_like(square), where=~lacks)
         squared[:, ~tested] = 0.0
         maxima.append(squared.reshape(len(draws), measures, columns).max(2, initial=0.0))
-        infinite += np.isinf(squared[np.isinf(maxima[-1]).any(1)]).sum(0)
-    return np.concatenate(maxima), infinite
+    return np.concatenate(maxima), lacking
 
 
 def compare_groups(differences: Floats, members: Bools, *, families: int = 1) -> SimultaneousIntervals:
@@ -149,8 +160,8 @@ def compare_groups(differences: Floats, members: Bools, *, families: int = 1) ->
     enough = (inside.count >= MIN_GROUP_SIZE) & (outside.count >= MIN_GROUP_SIZE)
     se = np.sqrt(np.square(inside.se) + np.square(outside.se))
     tested: Bools = enough & (inside.differing + outside.differing >= MIN_DIFFERING) & (se > 0)
-    maxima, _ = _draw_maxima(groups, tested, differences[:, None], families, SEED)
-    return _test_columns(inside.mean - outside.mean, se, tested, np.sqrt(maxima[:, 0]), families)
+    largest, tested = _draw_largest(groups, tested, differences[:, None], families, SEED)
+    return _test_columns(inside.mean - outside.mean, se, tested, largest[0], families)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +268,7 @@ def count_required_queries(sd: float, farthest: float, critical: float) -> int:
 def count_resamples(differences: Floats, families: int) -> int:
     """Return the number of resamples for differences: the first axis is queries, the last is columns.
 
+    The number of families in between does not count, so that no family changes the result of another one.
     The critical value varies between seeds with a standard deviation of about 0.02 with 10,000 resamples,
     0.03 with 4,000, 0.04 with 2,500, and with 1,500 of many columns. Several families need a point farther
     out, and so more resamples.
@@ -264,7 +276,8 @@ def count_resamples(differences: Floats, families: int) -> int:
     if len(differences) >= _MANY_QUERIES and families == 1:
         many_columns = differences.shape[-1] >= _MANY_COLUMNS
         return _RESAMPLES_OF_MANY_COLUMNS if many_columns else _RESAMPLES_OF_MANY_QUERIES
-    return RESAMPLES if differences.size <= _LARGE_INPUT else _RESAMPLES_OF_LARGE_INPUT
+    is_large = len(differences) * differences.shape[-1] > _LARGE_FAMILY
+    return _RESAMPLES_OF_LARGE_FAMILY if is_large else RESAMPLES
 
 
 def _test_columns(

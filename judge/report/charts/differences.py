@@ -87,7 +87,7 @@ def _list_cells(comparison: PairComparison) -> tuple[str, ...]:
 
 
 def _make_range(comparison: PairComparison) -> ValueRange | None:
-    return plot.make_range(comparison.difference, comparison.ci95, comparison.bounds)
+    return plot.make_range(comparison.difference, comparison.interval, comparison.bounds)
 
 
 def _draw_comparisons_picture(comparisons: Sequence[PairComparison], measure: str) -> Picture:

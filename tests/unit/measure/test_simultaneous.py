@@ -129,7 +129,8 @@ def test_a_wider_interval_excludes_0_exactly_when_its_p_is_below_5_percent() -> 
         ((2_000, 5, 300), 1, 1_500),
         ((1_999, 5, 300), 1, 4_000),
         ((2_000, 5, 10), 4, 10_000),
-        ((1_000, 5, 1_953), 1, 4_000),
+        ((1_000, 6, 190), 1, 10_000),
+        ((1_000, 1, 1_953), 1, 4_000),
         ((2_000, 5, 1_953), 4, 4_000),
     ],
 )
@@ -214,6 +215,24 @@ def test_a_column_without_variance_in_many_resamples_leaves_the_critical_value_t
     assert (test.critical, test.tested.tolist()) == (alone.critical, [True, True, False])
 
 
+@pytest.mark.parametrize("weak", [2, 5, 8])
+def test_columns_that_each_lack_variance_in_few_resamples_are_tested_together(weak: int) -> None:
+    """An engine is right on all of 50 queries, weak ones on 4 each: 2% of the resamples have none of the 4.
+
+    With several such engines, more than 5% of the resamples lack the variance of one difference or more.
+    """
+    rng = np.random.default_rng(1)
+    differences = np.ones((50, weak + 1))
+    for column in range(weak):
+        differences[rng.choice(50, 4, replace=False), column] = 0.0
+    differences[:, weak] = np.append(np.zeros(20), np.ones(30))
+    test = compare_means(differences[:, None], largest_values=np.array([1.0]))[0]
+    assert test.tested.all()
+    assert 2.5 < test.critical < 6
+    assert (test.low > 0).all()
+    assert (test.p < 0.05).all()
+
+
 def test_a_column_that_is_not_tested_has_bounds_from_its_extreme_values() -> None:
     """Of 19 differences from .5 to .9, in a family of 2, with a largest possible difference of 1.
 
@@ -282,6 +301,18 @@ def test_a_contrast_turns_its_sign_with_the_groups() -> None:
     one, other = compare_groups(differences, members), compare_groups(differences, ~members)
     assert one.mean.tolist() == (-other.mean).tolist()
     assert one.p == pytest.approx(other.p)
+
+
+def test_a_contrast_that_lacks_variance_leaves_the_critical_value_to_the_others() -> None:
+    """The second column has two other values in one group: an eighth of the resamples have neither."""
+    members = np.arange(40) % 2 == 0
+    differences = np.random.default_rng(3).normal(0, 1, (40, 1)) + 3.0 * members[:, None]
+    nearly_equal = np.ones(40)
+    nearly_equal[[0, 2]] = 0.5
+    alone = compare_groups(differences, members)
+    test = compare_groups(np.column_stack([differences, nearly_equal]), members)
+    assert (test.critical, test.tested.tolist()) == (alone.critical, [True, False])
+    assert test.low[0] > 0
 
 
 def test_a_contrast_needs_enough_queries_in_either_group() -> None:

@@ -79,7 +79,7 @@ def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
         "not separated (the difference is the same on every query, and these are too few to show that it"
         " always is)"
     )
-    unjudged = compare_two(CLEAR, POOR, low=[[0.0] * 8] * 2, high=[[1.0] * 8] * 2)
+    unjudged = compare_two(CLEAR, POOR, lowest=[[0.0] * 8] * 2, highest=[[1.0] * 8] * 2)
     assert describe_outcome(ENGLISH, unjudged) == "undetermined: unjudged snippets could reverse it"
     assert describe_outcome(ENGLISH, compare_two([0.5, NAN], [NAN, 0.5])) == (
         "undetermined: there is no query where both have a value"
@@ -132,7 +132,7 @@ def test_no_engine_is_best_while_one_is_close() -> None:
 
 def test_no_engine_is_best_while_unjudged_snippets_could_make_another_one_so() -> None:
     low, high = [CLEAR, [0.0] * 8], [CLEAR, [1.0] * 8]
-    assert choose_headline(ENGLISH, summarise_scores([CLEAR, [0.1] * 8], low=low, high=high)) == (
+    assert choose_headline(ENGLISH, summarise_scores([CLEAR, [0.1] * 8], lowest=low, highest=high)) == (
         "No engine is best by P@5: a has the highest mean, but could be behind b if every snippet were"
         " judged."
     )
@@ -329,7 +329,7 @@ def test_why_one_pair_has_a_number_of_queries_and_another_has_none_is_said_once(
 def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> None:
     b = [0.1, 0.2, 0.3, 0.4] * 5
     a = [value + step for value, step in zip(b, [0.25, 0.35] * 10, strict=True)]
-    (row,) = summarise_scores([a, b], low=[[each - 0.1 for each in a], b], high=[a, b]).comparisons
+    (row,) = summarise_scores([a, b], lowest=[[each - 0.1 for each in a], b], highest=[a, b]).comparisons
     assert (
         "; with any grades of the unjudged +0.2000 to +0.3000, robust to any grades; "
         in describe_difference(ENGLISH, row)
@@ -337,7 +337,7 @@ def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> Non
     assert "；未评定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不会改变结论；" in describe_difference(
         CHINESE, row
     )
-    (row,) = summarise_scores([a, b], low=[[each - 0.29 for each in a], b], high=[a, b]).comparisons
+    (row,) = summarise_scores([a, b], lowest=[[each - 0.29 for each in a], b], highest=[a, b]).comparisons
     assert "; with any grades of the unjudged +0.0100 to +0.3000; " in describe_difference(ENGLISH, row)
     (row,) = summarise_scores([a, b]).comparisons
     assert "unjudged" not in describe_difference(ENGLISH, row)
