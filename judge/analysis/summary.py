@@ -128,7 +128,7 @@ class DecidingQuery:
 
 @dataclass(frozen=True, slots=True)
 class DecidingQueries:
-    """The queries that make most of the difference between the two best engines, the largest first."""
+    """The queries that make most of the difference of the first comparison, the largest first."""
 
     measure: str
     a: str
