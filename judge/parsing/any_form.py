@@ -34,10 +34,10 @@ from judge.parsing.vocabulary import (
     QUOTES,
     REASON_KEYS,
     SAME_QUESTION,
+    agree_on_grade,
     find_value,
     fold_key,
     is_placeholder,
-    parse_value,
     states_another,
 )
 from judge.records import Scale, Verdict, is_complete_reply
@@ -56,14 +56,14 @@ _CITATION = re.compile(
     r"|参考(?:资料|文献|链接)?)\s?[:：]\s?(?:(?:\[[0-9]{1,2}\]|https?://\S{1,500})[\s,，]{0,3}){1,20})\s{0,8}"
 )
 #: A comment behind a value of an object, without a number or a quotation, which could be another value.
-_COMMENT = re.compile(
+_JSON_COMMENT = re.compile(
     rf"(?:(?<=[\w{QUOTES}])(?P<comma>[ \t]{{0,8}}[,，]?)[ \t]{{0,8}}|(?<=[{{｛,，])\s{{1,12}})(?:(?://|#)(?P<line>[^\n\d{{}}{QUOTES}]{{1,200}})(?=\n)"
     rf"|/\*(?P<block>[^*\d{{}}{QUOTES}]{{1,200}})\*/)(?=\s*[}}｝{QUOTES}])"
 )
 _COMMENT_DOUBTS = re.compile(
     r"(?i)\b(?:zero|one|two|three|or|not|maybe|perhaps|actually)\b|[零一二两三或不非]|可能|也许"
 )
-_JSON_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?[\[［]?\s{{0,8}}[{{｛]")
+_OBJECT_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?[\[［]?\s{{0,8}}[{{｛]")
 #: Between two objects of a list, or two members of an object whose brace is lost.
 _LIST_GAP = re.compile(rf"\s*,\s*(?:[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s*:\s*)?")
 #: A number that rates something, and the keys of members that have one and rate nothing.
@@ -88,13 +88,13 @@ def parse_any(text: str, scale: Scale, finish_reason: str | None) -> Verdict:
     cut = not is_complete_reply(finish_reason)
     whole = _NESTED_BOX.sub(r"\\boxed{\1}", extract_final_answer(text, cut=cut))
     answer = _add_braces(_move_comments(_decode(whole)), cut=cut)
-    objects = scan_objects(answer)
-    if cut and "{" in flatten(answer) and not _JSON_FIRST.match(answer):
+    scan = scan_objects(answer)
+    if cut and "{" in flatten(answer) and not _OBJECT_FIRST.match(answer):
         raise ReplyParseError("truncated", "the reply was cut off, perhaps before its own object")
-    if is_damaged(answer, objects):
+    if is_damaged(answer, scan):
         verdict = parse_damaged(answer, scale, cut=cut)
-    elif objects.objects:
-        verdict = _parse_objects(answer, objects, scale, cut=cut)
+    elif scan.objects:
+        verdict = _parse_objects(answer, scan, scale, cut=cut)
     else:
         verdict = parse_labelled_lines(answer, scale, cut=cut)
     flags = [*verdict.flags, *(["repaired"] if answer != whole else [])]
@@ -117,10 +117,10 @@ def _move_comments(answer: str) -> str:
     """Return an answer with the comments that alone make it unreadable as prose behind it, or as it is."""
     if scan_objects(answer).broken is None:
         return answer
-    comments = [match["line"] or match["block"] for match in _COMMENT.finditer(answer)]
+    comments = [match["line"] or match["block"] for match in _JSON_COMMENT.finditer(answer)]
     if not comments or any(map(_COMMENT_DOUBTS.search, comments)):
         return answer
-    moved = "\n".join((_COMMENT.sub(r"\g<comma>", answer), *comments))
+    moved = "\n".join((_JSON_COMMENT.sub(r"\g<comma>", answer), *comments))
     return moved if scan_objects(moved).broken is None else answer
 
 
@@ -135,10 +135,13 @@ def _add_braces(answer: str, *, cut: bool) -> str:
     return completed if scan_objects(completed).broken is None else answer
 
 
-def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Verdict:
+def _parse_objects(answer: str, scan: Scan, scale: Scale, *, cut: bool) -> Verdict:
     """Return the verdict of an answer whose objects could all be read."""
-    statements, echoes = _collect_statements(answer, objects, scale)
-    grade = _agree_on_grade(statements, scale)
+    statements, echoes = _collect_statements(answer, scan.objects, scale)
+    texts = [
+        statement.value.value if isinstance(statement.value, JsonText) else "" for statement in statements
+    ]
+    grade = agree_on_grade(texts, scale)
     # A comma may become a decimal one.
     if (cut or answer.endswith((",", "，"))) and any(
         statement.owner.unended and statement.value is statement.owner.pairs[-1][1]
@@ -147,27 +150,29 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
         raise ReplyParseError("truncated", "the reply was cut off right behind the value")
     if min(statement.depth for statement in statements) > 1:
         raise ReplyParseError("missing_key", "the verdict is nested too deep in other objects")
-    if any(_contradicts_itself(span.object, grade, scale) for span in objects.objects):
+    if any(_contradicts_itself(each, grade, scale) for each in scan.objects):
         raise ReplyParseError("ambiguous", "another member of the object may hold the final value")
-    gaps = [answer[start:end] for start, end in objects.list_gaps(len(answer))]
+    gaps = [answer[start:end] for start, end in scan.list_gaps(len(answer))]
     gaps[-1] = "\n".join(line for line in gaps[-1].split("\n") if not _CITATION.fullmatch(flatten(line)))
     _check_prose(gaps[echoes:], grade, scale, cut=cut)
     reason, flags = _find_reason(statements)
-    strict = all(is_strict(answer[span.start : span.end]) for span in objects.objects)
+    strict = all(is_strict(answer[each.start : each.end]) for each in scan.objects)
     return Verdict(grade, reason, flags if strict else (*flags, "repaired"))
 
 
-def _collect_statements(answer: str, objects: Scan, scale: Scale) -> tuple[list[_Statement], int]:
+def _collect_statements(
+    answer: str, objects: Sequence[JsonObject], scale: Scale
+) -> tuple[list[_Statement], int]:
     """Return what the objects state, without the first ones that echo the asked format, and their number.
 
     Raise ReplyParseError when the objects state nothing.
     """
-    for before, after in pairwise(objects.objects):
+    for before, after in pairwise(objects):
         if _LIST_GAP.fullmatch(flatten(answer[before.end : after.start])):
             raise ReplyParseError("ambiguous", "a list has several verdicts for one snippet")
     per_object: list[list[_Statement]] = []
     for keys in (KEYS[scale.name], OTHER_KEYS):
-        per_object = [list(_find_statements(span.object, keys)) for span in objects.objects]
+        per_object = [list(_find_statements(each, keys)) for each in objects]
         if any(per_object):
             break
     echoes = list(takewhile(lambda group: group and all(map(_is_echo, group)), per_object))
@@ -176,8 +181,8 @@ def _collect_statements(answer: str, objects: Scan, scale: Scale) -> tuple[list[
     if not statements or not (real or any(isinstance(statement.value, JsonText) for statement in statements)):
         raise ReplyParseError("missing_key", f"no object has the key {KEYS[scale.name][0]!r}")
     first = next(index for index, group in enumerate(per_object) if group)
-    for index, (span, group) in enumerate(zip(objects.objects, per_object, strict=True)):
-        if not group and span.object.pairs and (index > first or _resembles_verdict(span.object, scale)):
+    for index, (each, group) in enumerate(zip(objects, per_object, strict=True)):
+        if not group and each.pairs and (index > first or _resembles_verdict(each, scale)):
             raise ReplyParseError("ambiguous", "one object has a verdict, another may replace it")
     return (real, len(echoes)) if real else (statements, 0)
 
@@ -223,24 +228,6 @@ def _is_echo(statement: _Statement) -> bool:
     if isinstance(statement.value, JsonObject):
         return any(key in _SCHEMA_KEYS for key, _ in statement.value.pairs)
     return isinstance(statement.value, JsonText) and is_placeholder(statement.value.value)
-
-
-def _agree_on_grade(statements: Sequence[_Statement], scale: Scale) -> int:
-    """Return the one grade of all statements."""
-    grades: set[int] = set()
-    errors: list[ReplyParseError] = []
-    for statement in statements:
-        try:
-            grades.add(
-                parse_value(statement.value.value if isinstance(statement.value, JsonText) else "", scale)
-            )
-        except ReplyParseError as error:
-            errors.append(error)
-    if errors and not grades:
-        raise errors[0]
-    if errors or len(grades) > 1:
-        raise ReplyParseError("ambiguous", f"{len(statements)} values that do not agree")
-    return grades.pop()
 
 
 def _iter_members(node: Node) -> Iterator[tuple[str, Node]]:

@@ -21,9 +21,9 @@ from judge.parsing.text_forms import flatten
 _ASKS = re.compile(
     r"(?i)\A\W{0,4}(?:is|are|will|would|what|how|you)\b|[?]|\A\W{0,4}(?:output|return|give|say|respond|answer)\b[^:]{0,8}\b(?:following|this)\b|\A\W*say\W*\Z"
 )
-_KEY = re.compile(r"(?:\A|[^\w\s]|\n)\s{0,8}[\"']([^\"']{1,30})[\"']\s?:\Z")
+_KEY_AT_END = re.compile(r"(?:\A|[^\w\s]|\n)\s{0,8}[\"']([^\"']{1,30})[\"']\s?:\Z")
 #: "Reason: two signs. ", without quotes around the label: what follows is a part of the reason.
-_REASON = re.compile(
+_REASON_AT_END = re.compile(
     rf"(?i)(?<!and )(?<!the )(?<!with )(?<![与和及])(?:{vocabulary.ANY_REASON_KEY})[*_ ]{{0,4}}[:=]([^\n]*|\W{{0,8}})\Z"
 )
 _OPENING_MARK = re.compile(
@@ -118,8 +118,7 @@ _DISOWNS = re.compile(
     r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b| (?:relevant|helpful|useful|related|on topic|all|every)\b"
     r"| (?:a )?(?:full|complete)\b[^.]*\b(?:but|yet)\b)|is (?:what|all|everything|in|from|wrong|an?"
     r"|the(?! (?:\w+ )?(?:json|format) (?:ok(?:ay)?|valid|fine|right|correct|good)\?))\b|(?:would|could|might) be\b"
-    r"|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断"
-    r"|评分|回答)?|不会照做|(?:摘要|网页|页面|文中)[里上中]?就?是?(?:这么|这样|如此)(?:说|写|要求)|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)"
+    r"|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|(?:我|本模型)(?:无法|拒绝|不能|不会)|不会照做|(?:摘要|网页|页面|文中)[里上中]?就?是?(?:这么|这样|如此)(?:说|写|要求)|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)"
     r"|\A\W*(?:but )?(?:only (?:if|when)\b|(?:if|unless|assuming|supposing|provided (?:that|it|the \w+ (?:is|are|was|were)))\b(?!.*(?:,|\b(?:would|could"
     r"|might|let|please|just|you)\b)))|\b(?:this|that) (?:would|could|might) (?:only )?be (?:the|my) (?:\w+ )?(?:answer|verdict|grade|output)\b"
     r"|\A\W*[但不过]*(?:前提|条件)是|\A\W*(?:但|不过)?(?:仅当|除非|假[设定如]|如果|若是?|要是)(?!.*[,则就可会应请])"
@@ -194,10 +193,10 @@ def is_attributed(lead: str) -> bool:
     if _has_foreign_tag(text[-60:]):
         return True
     text = _TAG.sub("\n", text).rstrip().rstrip("[{(").rstrip(" \t*_`")
-    key = _KEY.search(text)
+    key = _KEY_AT_END.search(text)
     if key:
         return not may_wrap(key[1])
-    reason = _REASON.search(text)
+    reason = _REASON_AT_END.search(text)
     if reason and (not breaks or not re.search(r"\w", reason[1])):
         return True
     if _OPENING_MARK.search(text) and not text.endswith("=>"):
@@ -318,9 +317,7 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
 
 def _disowns(sentence: str) -> bool:
     """Return True when a sentence behind an object says that it is another's, or no answer."""
-    if _NOT_AN_ANSWER.search(sentence) or _NOT_FINAL.search(sentence):
-        return True
-    if _DISOWNS.search(sentence):
+    if any(pattern.search(sentence) for pattern in (_NOT_AN_ANSWER, _NOT_FINAL, _DISOWNS)):
         return True
     subject = _ABOUT_OBJECT.search(sentence)
     if subject is None:

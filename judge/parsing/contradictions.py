@@ -7,13 +7,7 @@ import re
 from collections.abc import Sequence
 
 from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, repeats_order
-from judge.parsing.remarks import (
-    TOO_HIGH_OR_LOW,
-    drop_ignored_demands,
-    drop_input,
-    has_correction,
-    is_rounded,
-)
+from judge.parsing.remarks import IGNORED_DEMAND, INPUT, TOO_HIGH_OR_LOW, has_correction, is_rounded
 from judge.parsing.stated_scale import BINARY_RUBRIC, RUBRIC, names_other_scale
 from judge.parsing.stated_values import EXPLAINS, find_values
 from judge.parsing.text_forms import simplify_prose
@@ -206,7 +200,7 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
     Dropped are the rubric and grades that are rejected or compared, on the graded scale, and the answers of a
     checklist that differ from each other, on the binary one.
     """
-    flat = drop_input(simplify_prose(text))
+    flat = INPUT.sub(" ", simplify_prose(text))
     rejected: set[int] = set()
 
     def reject(match: re.Match[str]) -> str:
@@ -222,14 +216,14 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
 
     if scale.name == "graded":
         # Only lines with a grade: the search takes long.
-        flat = drop_ignored_demands(RUBRIC.sub("\n", flat), reject)
+        flat = IGNORED_DEMAND.sub(reject, RUBRIC.sub("\n", flat))
         lines = TOO_HIGH_OR_LOW.sub(reject, flat).split("\n")
         flat = "\n".join(_THRESHOLD.sub(reject, line) if _ANY_GRADE.search(line) else line for line in lines)
         return flat, rejected
     flat = _CONCESSION.sub(" ", BINARY_RUBRIC.sub("\n", flat))
     if len({item["value"] in "yes是" for item in _CHECKLIST_ITEM.finditer(flat)}) > 1:
         flat = _CHECKLIST_ITEM.sub("\n", flat)
-    return drop_ignored_demands(flat), rejected
+    return IGNORED_DEMAND.sub(" ", flat), rejected
 
 
 def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> bool:

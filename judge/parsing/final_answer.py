@@ -65,13 +65,13 @@ def extract_final_answer(text: str, *, cut: bool) -> str:
     rest = _drop_thinking_blocks(reply)
     if len(rest) > _MAX_CHARS and not (len(rest) <= MAX_SOUND_CHARS and is_strict(rest)):
         raise ReplyParseError("malformed", f"an answer of {len(rest)} characters is no verdict")
-    objects = scan_objects(rest)
-    start = _find_thinking_end(rest, objects)
+    scan = scan_objects(rest)
+    start = _find_thinking_end(rest, scan)
     answer = rest[start:]
-    objects = scan_objects(answer) if start else objects
-    if _find_marks(_OPENER, answer, objects, len(answer)):
+    scan = scan_objects(answer) if start else scan
+    if _find_marks(_OPENER, answer, scan, len(answer)):
         raise ReplyParseError("truncated", "the thinking in the reply has no end")
-    if _find_marks(_DAMAGED_CLOSER, answer, objects, len(answer)):
+    if _find_marks(_DAMAGED_CLOSER, answer, scan, len(answer)):
         raise ReplyParseError("malformed", "a closing mark of thinking is misspelt")
     answer = _strip_control_tokens(answer)
     if not answer or (cut and answer != reply):
@@ -132,19 +132,19 @@ def _drop_thinking_blocks(text: str) -> str:
     return text[position:]
 
 
-def _find_thinking_end(text: str, objects: Scan) -> int:
+def _find_thinking_end(text: str, scan: Scan) -> int:
     """Return where the answer begins: behind the last closing mark that is not part of an object's string."""
-    end = len(text) if objects.broken is None else objects.broken
-    closers = [*_find_marks(_CLOSER, text, objects, end), *_CLOSER.finditer(text, end)]
+    end = len(text) if scan.broken is None else scan.broken
+    closers = [*_find_marks(_CLOSER, text, scan, end), *_CLOSER.finditer(text, end)]
     if not closers:
         return 0
-    openers = _find_marks(_OPENER, text, objects, end)
+    openers = _find_marks(_OPENER, text, scan, end)
     last = closers[-1]
     thought = text[: last.start()]
     in_block = any(opener.start() < last.start() for opener in openers)
     # Thinking whose opening mark was in the prompt holds no answer of its own, nor begins with one.
     if not in_block and (
-        _JSON_FIRST.match(text) or _find_marks(QUOTED_KEY, text, objects, min(end, last.start()))
+        _JSON_FIRST.match(text) or _find_marks(QUOTED_KEY, text, scan, min(end, last.start()))
     ):
         raise ReplyParseError("malformed", "a closing mark of thinking follows an object")
     head = flatten(text[: openers[0].start()]) if in_block else ""
@@ -162,6 +162,6 @@ def _find_thinking_end(text: str, objects: Scan) -> int:
     return last.end()
 
 
-def _find_marks(mark: re.Pattern[str], text: str, objects: Scan, end: int) -> list[re.Match[str]]:
+def _find_marks(mark: re.Pattern[str], text: str, scan: Scan, end: int) -> list[re.Match[str]]:
     """Return the marks outside the objects, up to `end`."""
-    return [match for start, stop in objects.list_gaps(end) for match in mark.finditer(text, start, stop)]
+    return [match for start, stop in scan.list_gaps(end) for match in mark.finditer(text, start, stop)]

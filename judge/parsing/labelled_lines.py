@@ -29,17 +29,17 @@ from judge.records import Scale, ScaleName, Verdict
 
 _AROUND_REASON = AROUND + ".;,。()"
 #: "<grade>2</grade>" says the same as "grade: 2".
-_TAG = re.compile(r"<([A-Za-z_\u4e00-\u9fff]{1,20})>([^<>]{0,4000})</\1>")
+_TAGGED_VALUE = re.compile(r"<([A-Za-z_\u4e00-\u9fff]{1,20})>([^<>]{0,4000})</\1>")
 #: A quoted line ("> Grade: 2") is not a bullet: it may be the text of another.
 _BULLET = re.compile(r"\s*(?:[-*•+]\s|#{1,6}\s|[0-9]{1,2}[.)、]\s?(?=[^\s0-9]))?\s*")
-_REASON = re.compile(rf"(?i)(?:{REASON_LABELS})\s{{0,4}}(?:[:=]|\s[-–—]\s)")
+_REASON_LABEL = re.compile(rf"(?i)(?:{REASON_LABELS})\s{{0,4}}(?:[:=]|\s[-–—]\s)")
 #: A comma with an explanation behind it, not with another value.
 _COMMA = (
     r",\s?(?=[^\s0-9])(?!(?:but|or|and|though|although|however|maybe|perhaps|not(?! (?:an? )?[0-3]\b)|yes|no|only if|但|不过|可|或|是|否"
     r"|也)(?![A-Za-z]))"
 )
 #: What separates a value from a comment on it.
-_COMMENT = re.compile(
+_COMMENT_START = re.compile(
     rf"(?i)\s?[(;]|\s[-–—]+\s|\s?(?<![-–—])[-–—]{{2,}}+\s?(?=[^\W0-9])|\.\s(?!\s{{0,4}}[0-9])|。|\s(?=because|since|as\b)|{_COMMA}"
 )
 _REASON_ON_LINE = re.compile(
@@ -110,7 +110,7 @@ _I_JUDGE = re.compile(rf"(?i){_CONCLUDES}(?:{_GIVES}|我?{_GIVES_ZH}(?!予))")
 
 
 @dataclass(frozen=True, slots=True)
-class _Statement:
+class _StatedGrade:
     """The grade that an answer states, the text in front of it and behind it, and the reason (None: behind it)."""
 
     grade: int
@@ -130,7 +130,7 @@ def parse_labelled_lines(answer: str, scale: Scale, *, cut: bool) -> Verdict:
         raise ReplyParseError("refusal", f"the reply declines: {answer[:80]!r}")
     if cut:
         raise ReplyParseError("truncated", f"the reply was cut off: {answer[-80:]!r}")
-    text = _BOXED.sub(r"\1", _TAG.sub(r"\n\1: \2\n", strip_fence(answer))).strip()
+    text = _BOXED.sub(r"\1", _TAGGED_VALUE.sub(r"\n\1: \2\n", strip_fence(answer))).strip()
     text = _REASON_ON_LINE.sub("\n", text)
     text = _TABLE.sub(lambda table: _list_cells(table, scale), text)
     flat = flatten(text)
@@ -176,28 +176,30 @@ def _list_cells(table: re.Match[str], scale: Scale) -> str:
     return "\n".join(f"{name}: {cell}" for name, cell in zip(header, cells, strict=True))
 
 
-def _parse_lines(text: str, scale: Scale) -> _Statement | None:
+def _parse_lines(text: str, scale: Scale) -> _StatedGrade | None:
     """Return what the lines that begin with a label state, None when there is none."""
     lines = _list_lines(text, scale)
-    statements = [_split_label(drop_own_scale(flatten(line), scale), scale) for line in lines]
-    degrees = [find_degree(statement[0], scale) if statement else None for statement in statements]
-    if any(statement and degree is None for statement, degree in zip(statements, degrees, strict=True)):
-        # "Relevance: high" beside "Grade: 3" describes the grade.
-        statements = [
-            None if degree else statement for statement, degree in zip(statements, degrees, strict=True)
-        ]
-    places = [index for index, statement in enumerate(statements) if statement]
-    grades = {parse_value(statement[0], scale) for statement in statements if statement}
-    if any(degree and not grades <= degree for degree in degrees):
+    labelled = {
+        place: parts
+        for place, line in enumerate(lines)
+        if (parts := _split_label(drop_own_scale(flatten(line), scale), scale))
+    }
+    degrees = {
+        place: grades for place, (value, _) in labelled.items() if (grades := find_degree(value, scale))
+    }
+    if len(degrees) < len(labelled):  # "Relevance: high" beside "Grade: 3" describes the grade
+        labelled = {place: parts for place, parts in labelled.items() if place not in degrees}
+    stated = {parse_value(value, scale) for value, _ in labelled.values()}
+    if any(not stated <= grades for grades in degrees.values()):
         raise ReplyParseError("ambiguous", "a line describes another grade")
-    if len(grades) > 1:
-        raise ReplyParseError("ambiguous", f"{len(places)} lines state values that differ")
-    if not places:
+    if len(stated) > 1:
+        raise ReplyParseError("ambiguous", f"{len(labelled)} lines state values that differ")
+    if not labelled:
         return None
-    _, comment = statements[places[-1]] or ("", "")
-    trail = "\n".join((comment, *lines[places[-1] + 1 :]))
-    rest = [line for line, statement in zip(lines, statements, strict=True) if not statement]
-    return _Statement(grades.pop(), "\n".join(lines[: places[0]]), trail, _find_reason(rest))
+    first, last = min(labelled), max(labelled)
+    trail = "\n".join((labelled[last][1], *lines[last + 1 :]))
+    reason = _find_reason([line for place, line in enumerate(lines) if place not in labelled])
+    return _StatedGrade(stated.pop(), "\n".join(lines[:first]), trail, reason)
 
 
 def _list_lines(text: str, scale: Scale) -> list[str]:
@@ -220,7 +222,7 @@ def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
     match = _compile_label_pattern(scale.name).match(line)
     if match is None or _DESCRIBED.fullmatch(line):
         return None
-    value, *comment = _COMMENT.split(_IN_BRACKETS.sub(r"\1", line[match.end() :]), maxsplit=1)
+    value, *comment = _COMMENT_START.split(_IN_BRACKETS.sub(r"\1", line[match.end() :]), maxsplit=1)
     return value, "".join(comment)
 
 
@@ -242,7 +244,7 @@ def _compile_label_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     )
 
 
-def _parse_sentences(flat: str, scale: Scale) -> _Statement:
+def _parse_sentences(flat: str, scale: Scale) -> _StatedGrade:
     """Return the value of an answer that is one, or that begins or ends with a sentence that states one."""
     own = drop_own_scale(flat, scale)
     bare = own.strip(AROUND + "#") if not re.match(r"#\s{0,4}[0-9]", flat) else flat
@@ -256,25 +258,25 @@ def _parse_sentences(flat: str, scale: Scale) -> _Statement:
     ):
         direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
-        return _Statement(direct, trail=comment)
+        return _StatedGrade(direct, trail=comment)
     if (explained := _VALUE_FIRST.match(re.sub(label, "", own, flags=re.IGNORECASE))) and len(
         set(_LISTED_GRADE.findall(own))
     ) < 2:
         subject = _ABOUT_SNIPPET if scale.name == "binary" else _ABOUT_GRADE
         value, comment = find_value(explained["value"], scale), explained["comment"]
         if value is not None and subject.match(comment):
-            return _Statement(value, trail=comment)
+            return _StatedGrade(value, trail=comment)
     sentences = [part for part in _compile_sentence_pattern(scale.name).split(flat) if part.strip(AROUND)]
     for index in dict.fromkeys((len(sentences) - 1, 0)) if sentences else ():
         lead = re.sub(r"[,;]\s*\Z", ".", "".join(sentences[:index]))
         stated = _find_statement(sentences[index].strip(), scale)
         if stated and lead.count('"') % 2 == 0:  # else the sentence is quoted
-            return _Statement(
+            return _StatedGrade(
                 parse_value(stated[0], scale), lead, stated[1] + "".join(sentences[index + 1 :])
             )
     if len(bare) > 24 or re.search(r"[。!,;?\n]|\.\s|\w\s+\w+\s+\w", bare):
         raise ReplyParseError("malformed", f"prose without a verdict: {flat[:80]!r}")
-    return _Statement(parse_value(bare, scale))
+    return _StatedGrade(parse_value(bare, scale))
 
 
 def _find_statement(sentence: str, scale: Scale) -> tuple[str, str] | None:
@@ -294,12 +296,12 @@ def _find_statement(sentence: str, scale: Scale) -> tuple[str, str] | None:
 
 
 def _is_reason(text: str) -> bool:
-    return _REASON.match(flatten(text).lstrip(AROUND)) is not None
+    return _REASON_LABEL.match(flatten(text).lstrip(AROUND)) is not None
 
 
 def _find_reason(lines: Sequence[str]) -> str:
     """Return the text from the line on that is labelled as the reason, else all lines."""
     for index, line in enumerate(lines):
-        if match := _REASON.match(flatten(line)):
+        if match := _REASON_LABEL.match(flatten(line)):
             return "\n".join((line[match.end() :].strip(), *lines[index + 1 :])).strip()
     return "\n".join(lines)

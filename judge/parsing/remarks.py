@@ -6,7 +6,7 @@ it another subject: "rounded from 2.4" and "rounded corners", "says the page" an
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from judge.parsing.text_forms import flatten, simplify_prose
 from judge.parsing.vocabulary import ANSWER_WORDS, AROUND, EXAMPLE_WORDS, PARTY_WORDS
@@ -40,6 +40,13 @@ _ORIGIN = (
 )
 _FORMAT = r"\b(?:format(?:s|ting)?|layout|structure|schema|shape|shows?)\b|格式|样式|结构|形式|展示|显示|输出"
 _ONLY = r"\b(?:just|only|merely|purely|nothing but)\b|[只仅]供?|不过|纯属"
+#: "The post is from a forum" speaks of the post, not of the answer.
+_FROM_PARTY = (
+    rf"\A(?!\W*(?:(?:the|this) |[这该]个?)?(?:{PARTY_WORDS}) ?(?:is|was|comes|[是由]|来自)).*?(?:{_ORIGIN})"
+)
+#: A note that is no sentence: "the editor", "page text".
+_PARTY_NOTE = rf"(?s)\A(?!.*(?:\b(?:is|are|was|were)\b|是)).*?(?:{PARTY_WORDS})"
+_EXAMPLE = rf"{EXAMPLE_WORDS}|\b(?:quot(?:ed?|ation)|copied)\b|引用|原文"
 _FRACTION = r"(?<![0-9.])[0-3]\.[0-9]*[1-9](?![0-9a-z%]|\.[0-9])"
 _ROUNDS = (
     r"\b(?:round(?:s|ed|ing)?|truncat\w+|nearest|ceil\w*)\b|四舍五入|取整|[舍进]一?位|舍[入去]|去尾|保留整数"
@@ -53,7 +60,7 @@ _CALCULATED = (
     r"|整数?|向[上下]|[分级取]|[给了到后]"
 )
 #: A fraction that counts nothing.
-_BARE_FRACTION = re.compile(
+_BARE_FRACTION = (
     rf"{_FRACTION}\s?[分级]?\s?(?:[^\w\s]|$|(?:to|up|down|before|after|is|was|{_ROUNDS})(?![a-z]))"
 )
 _MORE_OR_LESS = (
@@ -69,7 +76,7 @@ _CHANGED = (
 #: What makes an answer none, or leaves a doubt.
 _FALSE = (
     r"\b(?:wrong|false|untrue|incorrect|(?<!no )(?:errors?|mistakes?)|traps?|baits?|tricks?|lures?|decoy|planted|(?:told|forced|made|had) to"
-    r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tb[cd]|to be confirmed|void|preliminary|(?:pending|to be|needs|awaiting|subject to) (?:(?!no )\w+ )?(?:review|confirmation|approval|verification|confirmed|reviewed|verified)|pending|(?:likely|probably|possibly) (?:less|more|lower|higher)|questionable|debatable"
+    r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tb[cd]|void|preliminary|(?:pending|to be|needs|awaiting|subject to) (?:(?!no )\w+ )?(?:review|confirmation|approval|verification|confirmed|reviewed|verified)|pending|(?:likely|probably|possibly) (?:less|more|lower|higher)|questionable|debatable"
     r"|test(?:ing)?|(?:a|random|wild|best|i) guess|guessed|subject to change|(?:may|might|could|will) (?:change|revise|be revised)|under review|random choice|made (?:this|it) up|no basis|undetermined|borderline|un(?:sure|certain)|not (?:\w+ )?(?:sure|certain)|(?:hard|difficult) to (?:say|tell)|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|猜测?|[乱瞎]|很?难[定说]|随便"
     r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|算了|理论上|草稿|测试|[待未]定|(?<![不无])[待需](?:人工)?(?:复核|审核|确认|核实|审查)|初步|编的|[手笔口]误|不太?确定|没把握"
     r"|暂[定时]|(?:可能|也许|或许)会?(?:更?改|变|调整)|存疑|疑问|怀疑|商榷|两可|玩笑"
@@ -79,33 +86,42 @@ _NOT, _SAYS = (
     r"\b(?:say|think|believe|mean|write|answer|print|repeat|view|opinion)\b|说|想|认为|看法?|相信",
 )
 _OF_SELF = (
-    r"\b(?:i|my|me|we|do|did|would|will|could|am|had|but|though|however|ever|honestly|really|actually|just|output|words?|ones?|view|have|for)\b|['’]d\b|[我您]|但"
-    r"|可是|不过|纯属|绝|会|哦|等[下等]|嗯|也许|可能|或许|并|有|一?个|了|在|也|供|有?待|对|开|模棱|[和与]|之间|[格肯确]定?|[宽严松苛刻]|过于?|[略点些全敢]|[0-9]|吧"
+    r"\b(?:we|do|did|will|am|had|but|though|however|ever|honestly|ones?|have)\b|['’]d\b|您|但|可是|纯属|绝|会|哦|等[下等]|嗯|也许|可能"
+    r"|并|有|一?个|了|在|也|供|有?待|对|开|模棱|[和与]|之间|[格肯确]定?|[宽严松苛刻]|过于?|[略点些全敢]|[0-9]"
 )
-_PARTY = re.compile(PARTY_WORDS)
-#: "The post is from a forum" speaks of the post, not of the answer.
-_FROM_PARTY = re.compile(
-    rf"\A(?!\W*(?:(?:the|this) |[这该]个?)?(?:{PARTY_WORDS}) ?(?:is|was|comes|[是由]|来自)).*?(?:{_ORIGIN})"
+
+
+class _Remark:
+    """A kind of sentence about the answer: what it has, each of these, and the only words that it has besides."""
+
+    def __init__(self, needed: Sequence[str], *words: str) -> None:
+        self._needed = [re.compile(source) for source in needed]
+        self._words = re.compile("|".join(words))
+
+    def is_in(self, flat: str) -> bool:
+        """Return True when a sentence of simplified prose is of this kind."""
+        return self._needed[0].search(flat) is not None and any(
+            all(pattern.search(sentence) for pattern in self._needed)
+            and not any(map(str.isalnum, self._words.sub(" ", sentence)))
+            for sentence in _SENTENCE.split(flat)
+        )
+
+
+_ORIGIN_WORDS = ("[0-9]", PARTY_WORDS, EXAMPLE_WORDS, _ORIGIN, _FORMAT, _ONLY, _ANSWER, _TEXT, _FUNCTION)
+_ORIGIN_REMARKS = [
+    _Remark(needed, *_ORIGIN_WORDS)
+    for needed in ((PARTY_WORDS, _FROM_PARTY), (PARTY_WORDS, _PARTY_NOTE), (_EXAMPLE,), (_ONLY, _FORMAT))
+]
+_ROUNDING_REMARKS = (
+    _Remark((_ROUNDED,), _ROUNDED, _CALCULATED, _ANSWER, _TEXT, _FUNCTION),
+    _Remark((_FRACTION,), _ROUNDED, _CALCULATED, _MORE_OR_LESS, _CHANGED, _ANSWER, _FUNCTION),
+    _Remark((_ROUNDS, _BARE_FRACTION), r"\w"),
 )
-#: A note that is no sentence: "the editor", "page text".
-_PARTY_NOTE = re.compile(rf"(?s)\A(?!.*(?:\b(?:is|are|was|were)\b|是)).*?(?:{PARTY_WORDS})")
-_EXAMPLE = re.compile(rf"{EXAMPLE_WORDS}|\b(?:quot(?:ed?|ation)|copied)\b|引用|原文")
-_IS_ONLY, _IS_FORMAT = re.compile(_ONLY), re.compile(_FORMAT)
-_ORIGIN_WORDS = re.compile(
-    "|".join(("[0-9]", PARTY_WORDS, EXAMPLE_WORDS, _ORIGIN, _FORMAT, _ONLY, _ANSWER, _TEXT, _FUNCTION))
-)
-_ROUNDS_WORDS = "round|truncat|nearest|ceil|取整|位|舍|去尾|保留整数"
-_ROUNDS_VALUE = re.compile(_ROUNDS)
-_ROUNDING = re.compile(
-    _ROUNDED,
-)
-_ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _TEXT, _FUNCTION)))
-_HAS_FRACTION = re.compile(_FRACTION)
-_FRACTION_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _MORE_OR_LESS, _CHANGED, _ANSWER, _FUNCTION)))
-_IS_AMOUNT, _IS_OFFSET = re.compile(_AMOUNT), re.compile(_MORE_OR_LESS)
-_IS_FALSE, _IS_DENIED, _IS_SAID, _IS_SELF = map(re.compile, (_FALSE, _NOT, _SAYS, r"\b(?:i|my)\b|我"))
-_DOUBT_WORDS = re.compile("|".join((_FALSE, _NOT, _SAYS, _ANSWER, _OF_SELF, _CHANGED, _TEXT, _FUNCTION)))
-_OFFSET_WORDS = re.compile("|".join((_MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, _FUNCTION)))
+_OFFSET_REMARK = _Remark((_AMOUNT, _MORE_OR_LESS), _MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, _FUNCTION)
+_DOUBT_REMARKS = [
+    _Remark(needed, _FALSE, _NOT, _SAYS, _ANSWER, _OF_SELF, _CHANGED, _TEXT, _FUNCTION)
+    for needed in ((_FALSE,), (r"\b(?:i|my)\b|我", _NOT, _SAYS))
+]
 _REFUSAL = re.compile(
     r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i|we) (?:cannot|can['’]?t|can not"
     r"|(?:won['’]?t|will not)(?! (?:follow|obey|comply|heed)\b)|must decline|am unable)|i['’]m unable|i decline|as an? (?:ai|language model),? i"
@@ -138,10 +154,10 @@ _DECLINES = re.compile(
 #: What begins a sentence in which the reply corrects itself.
 _STARTS_CORRECTION = (
     r"(?:no(?=\W{0,3}(?:$|[,.!;:—]| wait| it| i\b))|wait(?! times?\b)|hmm|oops|edit|update|correction|rather(?! than (?:an? )?[0-3],)|better(?! than)"
-    r"|sorry|apologies|or|instead|lower|raise|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use|or rather"
+    r"|sorry|apologies|or|instead|lower|raise|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use"
     r"|on (?:second|further|reflection|closer|review)|after (?:re\w+|another|more|further)|thinking again|then again|second thoughts?"
-    r"|having (?:re\w+|thought))\b(?! (?:further|outside|other|more|additional|external|one)\b)|不(?:[,对]|是(?!\s?[0-9]|广告|登[录陆]页|报错|关键词|导航|完整))|等等|等一下|抱歉|更准确"
-    r"|准确地说|订正|改[为成]|s/[^\s/]{1,12}/"
+    r"|having (?:re\w+|thought))\b(?! (?:further|outside|other|more|additional|external|one)\b)|不(?:[,对]|是(?!\s?[0-9]|广告|登[录陆]页|报错|关键词|导航|完整))|等等|等一下|抱歉"
+    r"|准确地说|s/[^\s/]{1,12}/"
     r"|(?:[0-9][分级]?|yes|no|[是否])\s?\?"
 )
 #: What a sentence is about that begins with "actually" and corrects: the answer, or what a grade means.
@@ -155,7 +171,7 @@ _CORRECTION = re.compile(
     rf"|(?:actually|in fact|其实|实际上|或者?)(?=[^.。!?\n]{{0,60}}?(?:{_OF_ANSWER})))|\b(?:correction|on second thought|i (?:mean|meant)\b"
     r"|i['’]d rather|scratch (?:that|it)|make (?:that|it)\b|(?:chang\w+|revis\w+|updat\w+|lower\w*|rais\w+|adjust\w*|correct\w*|amend\w*) (?:it|this"
     r"|that|my|the (?:answer|grade|verdict|score|rating))\b|(?:lower|rais|reduc|increas|bump)\w* (?:it )?by\b"
-    r"|let me (?:revise|reconsider|correct|rethink|re-?check|re-?read|re-?evaluate|think again|change|try again|redo)"
+    r"|let me (?:revise|correct|rethink|re-?check|re-?read|re-?evaluate|think again|change|try again|redo)"
     r"|(?:revised|updated|corrected|amended|new) (?:answer|grade|verdict|score|rating|json)|my mind|my mistake|i was wrong"
     r"|i (?:over|under)(?:rated|estimated|graded)|mistaken(?:ly)?|reconsider\w*|t(?:ake|ook) (?:that|it|this|the \w+) back"
     r"|(?:disregard|ignore|discard|forget|delete) (?:the|that|this|my|it|what|above|everything|all)\b"
@@ -168,14 +184,14 @@ _CORRECTION = re.compile(
     r"|the (?:grade|verdict|score))|(?:the correct|a better|the right|the real|the true) (?:answer|grade|verdict|score|rating))"
     r"|(?:grade|score|verdict|rating|answer|judge?ment|json|object|output|above|that|this|it)\b[^.。\n]{0,20}\b(?:is|was|are)(?: not"
     r"|n['’]t)? (?:just |only |a |an |quite )?(?:\w+ly )?(?:wrong|incorrect|mistakes?|errors?(?! (?:page|message|code))|not right|right|correct"
-    r"|invalid|void|off|inaccurate)\b|更正|修正|纠正|订正|应为|应(?:该|当)?[是为评给]|应评|(?:修改|调整|改|更新)[为成到]|改(?:给|判|评)"
+    r"|invalid|void|off|inaccurate)\b|更正|修正|纠正|订正|应(?:该|当)?[是为评给]|(?:修改|调整|改|更新)[为成到]|改(?:给|判|评)"
     r"|[降升调][为到至]|(?:does|do|did)(?: not|n['’]t) (?:hold|stand|count|apply)|重新(?:看|考虑|评|审视|判断|想|思考)|再(?:想|考虑|看|斟酌)"
     r"|不对[,。!，]|(?:说|给|搞|弄|判|评)错|(?:判断|判定|等级|评分|评级|结果|答案|结论|以上|上面|上述|刚才|刚刚)[^。\n]{0,12}(?:有误|错误|错了|不准"
     r"|不正确|不当|偏高|偏低)|改变?主意|失误|误判|欠妥|不妥|推翻|为准|应(?:该|当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)"
     r"|\b(?:this|it) is (?:just |only |merely |really )?an? (?:\w+ )?guess\b|\b(?:picked|chose|chosen|selected|graded|gave|guessed) (?:(?:this|it|one|a|the) ?(?:grade|score|number|value)? ?)?(?:at random|randomly)\b"
     r"|\b(?:can|could|did|have)(?:not| not|n['’]t) (?:see|seen|read|access|view|find) (?:the|any|a) snippet\b|(?:\bsnippet (?:was|is) not|\bno snippet (?:was|is)) (?:given|provided)"
     r"(?=\W*(?:$|[.,;!\n]))|[没未]有?(?:看到|提供)摘要(?![中里内的])|随机[选给评挑]|随便[给评选挑]"
-    r"|(?:要|需要?|想|得)(?:修改|更改|改|调整|更正|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废|不算数?[。!]"
+    r"|(?:要|需要?|想|得)(?:修改|更改|改|调整)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废|不算数?[。!]"
     r"|(?:忽略|无视|丢弃)(?:以|上|前|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)"
     r"|\b(?:down|up)grad(?:e|ed|ing) (?:(?:it|this|that) )?(?:to|from) (?:an? |grade |score ){0,2}(?:[0-3]|yes|no|relevant|irrelevant|not)\b|\bt(?:ake|ook) back (?:the|that|my|it|this)\b"
     r"|\b(?:the )?opposite is (?:true|right|correct)|\b(?:is|was|['’]s) (?:actually |really |quite |exactly )?the (?:opposite|reverse)[.!]"
@@ -205,13 +221,13 @@ _NO_CHANGE = re.compile(
     r"|\bno (?:further |other )?(?:changes?|corrections?|edits?|revisions?|updates?)(?: (?:is|are))? (?:needed|required|necessary)"
 )
 #: The query, the snippet or the reference once more, whose numbers are no values.
-_INPUT = re.compile(
+INPUT = re.compile(
     r"(?m)(?:\bquery|\buser|\bsnippet|\bpage|\btitle|查询|用户|摘要|网页|标题)(?:[^\n.。:\"“”]{0,24}:?"
     r"|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}])[^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
     r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}",
 )
 #: A grade that the snippet tries to get, and that the reply says to ignore it.
-_IGNORED_DEMAND = re.compile(
+IGNORED_DEMAND = re.compile(
     rf"(?:{PARTY_WORDS}|\b(?:instruct|inject|attack)\w*|指令|注入)[^,;:.。\n0-9]{{0,20}}?(?:\b(?:tr(?:y|ies|ied)|attempt(?:s|ed)?|wants?|wanted|says?"
     r"|said|tells?|told|asks?|asked|demands?|demanded|instruct(?:s|ed)?|orders?|ordered)(?: \w+){0,3}? to\b|\b(?:demand(?:s|ed)?|asks? for|asked for)\b|试图|企图|要求|想要?|诱导|强制|命令)"
     r"(?:(?!\b(?:but|so|i|we|is|yet)\b)[^,;:.。\n0-9我但])"
@@ -228,24 +244,19 @@ TOO_HIGH_OR_LOW = re.compile(
 
 def names_origin(text: str) -> bool:
     """Return True when a sentence says only that the answer is a party's, an example or a format."""
-    flat = drop_ignored_demands(simplify_prose(text))
-    kinds = ((_PARTY, _FROM_PARTY), (_PARTY, _PARTY_NOTE), (_EXAMPLE,), (_IS_ONLY, _IS_FORMAT))
-    return any(_has_remark(flat, _ORIGIN_WORDS, *needed) for needed in kinds)
+    flat = IGNORED_DEMAND.sub(" ", simplify_prose(text))
+    return any(remark.is_in(flat) for remark in _ORIGIN_REMARKS)
 
 
 def is_rounded(text: str) -> bool:
     """Return True when a sentence rounds a fraction, or says only that the answer was one."""
     flat = simplify_prose(text)
-    return (
-        _has_remark(flat, _ROUNDING_WORDS, _ROUNDING)
-        or _has_remark(flat, _FRACTION_WORDS, _HAS_FRACTION)
-        or _has_remark(flat, None, _ROUNDS_VALUE, _BARE_FRACTION)
-    )
+    return any(remark.is_in(flat) for remark in _ROUNDING_REMARKS)
 
 
 def is_offset(text: str) -> bool:
     """Return True when a sentence says only that the answer is to be higher or lower."""
-    return _has_remark(simplify_prose(text), _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
+    return _OFFSET_REMARK.is_in(simplify_prose(text))
 
 
 def is_refusal(text: str, *, is_lead: bool = False) -> bool:
@@ -264,35 +275,16 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 
 def has_correction(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose behind an answer with `grade` corrects it or takes it back."""
-    flat = drop_ignored_demands(_NO_CHANGE.sub(" ", drop_input(simplify_prose(text))))
+    flat = simplify_prose(text)
+    for harmless in (INPUT, _NO_CHANGE, IGNORED_DEMAND):
+        flat = harmless.sub(" ", flat)
     if scale.name == "graded":
         flat = TOO_HIGH_OR_LOW.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
     else:
         flat = _ASKED[grade].sub("? ", flat)
     flat = _SAME[scale.name][grade].sub(" ", flat)
     return (
-        _has_remark(flat, _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
-        or _has_remark(flat, _DOUBT_WORDS, _IS_FALSE)
-        or _has_remark(flat, _DOUBT_WORDS, _IS_SELF, _IS_DENIED, _IS_SAID)
+        any(remark.is_in(flat) for remark in (_OFFSET_REMARK, *_DOUBT_REMARKS))
         or _CORRECTION.search(flat) is not None
         or _CANNOT_GRADE.search(flat) is not None
-    )
-
-
-def drop_input(flat: str) -> str:
-    """Return simplified prose without what it repeats of the query, the snippet and the reference."""
-    return _INPUT.sub(" ", flat)
-
-
-def drop_ignored_demands(flat: str, replacement: str | Callable[[re.Match[str]], str] = " ") -> str:
-    """Return simplified prose without the grades that the snippet demands, and that the reply says to ignore."""
-    return _IGNORED_DEMAND.sub(replacement, flat)
-
-
-def _has_remark(flat: str, words: re.Pattern[str] | None, *needed: re.Pattern[str]) -> bool:
-    """Return True when a sentence of simplified prose consists of `words`, if given, and each of `needed` matches it."""
-    return needed[0].search(flat) is not None and any(
-        all(pattern.search(sentence) for pattern in needed)
-        and not (words and any(map(str.isalnum, words.sub(" ", sentence))))
-        for sentence in _SENTENCE.split(flat)
     )

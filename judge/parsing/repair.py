@@ -23,8 +23,8 @@ from judge.parsing.vocabulary import (
     KEYS,
     QUOTED_KEY,
     QUOTES,
+    agree_on_grade,
     find_value,
-    parse_value,
     states_another,
 )
 from judge.records import Scale, ScaleName, Verdict
@@ -42,11 +42,11 @@ _END_OF_OBJECT = re.compile(
     rf"(?:\s*,\s*[{QUOTES}][^{QUOTES}{{}}]{{1,30}}[{QUOTES}]\s*:\s*(?:[{QUOTES}][^{QUOTES}{{}}]{{0,200}}[{QUOTES}]"
     r"|[\w.+%-]{1,20})){0,8}\s*(?:,\s*)?\}[\s}\])]*"
 )
-_KEY = re.compile(rf"(?i)[{QUOTES}]\s{{0,4}}[:=]|\b(?:{ANY_REASON_KEY})\s{{0,4}}:")
-_WRAPPER = re.compile(
+_KEY_END = re.compile(rf"(?i)[{QUOTES}]\s{{0,4}}[:=]|\b(?:{ANY_REASON_KEY})\s{{0,4}}:")
+_WRAPPING_KEY = re.compile(
     rf"(?:(?<!\w)[{QUOTES}](?P<quoted>[\w\u4e00-\u9fff]{{1,30}})[{QUOTES}]|(?<=\{{)\s{{0,8}}(?P<bare>\w{{1,30}}))\s{{0,8}}[:=]\s{{0,8}}\{{"
 )
-_REASON = re.compile(rf"(?i)[{QUOTES}]?(?:{ANY_REASON_KEY})[{QUOTES}]?\s{{0,8}}:\s{{0,8}}[{QUOTES}]?")
+_REASON_KEY = re.compile(rf"(?i)[{QUOTES}]?(?:{ANY_REASON_KEY})[{QUOTES}]?\s{{0,8}}:\s{{0,8}}[{QUOTES}]?")
 _QUOTED_MEMBER = re.compile(
     rf"(?<!\\)[{QUOTES}](?P<key>[^{QUOTES}:\n]{{1,48}})[{QUOTES}](?=\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE}))"
 )
@@ -65,10 +65,10 @@ _LIST_OR_QUESTION = re.compile(
 )
 #: Where an object begins: at its brace, or at the first key where the brace is missing.
 _BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}(?:[{QUOTES}]|\w{{1,20}}\s{{0,4}}:)")
-_ANY_KEY = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")
+_QUOTED_NAME = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")
 #: Prose behind a key, or between two braces: {"result": The grade is 3. {"grade": 2}}
 _PROSE_IN_OBJECT = re.compile(
-    rf"{_ANY_KEY.pattern}(?P<text>[^{QUOTES}{{}}]{{1,400}})|\{{(?P<prose>[^{QUOTES}{{}}]{{1,400}})(?=\{{)"
+    rf"{_QUOTED_NAME.pattern}(?P<text>[^{QUOTES}{{}}]{{1,400}})|\{{(?P<prose>[^{QUOTES}{{}}]{{1,400}})(?=\{{)"
 )
 #: What leads to an object within another one that is not a part of a text.
 _LED_TO_INNER = re.compile(r"[{,\[:=]\s*\Z")
@@ -110,7 +110,7 @@ def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
         raise ReplyParseError("truncated" if unclosed else "malformed", f"no verdict in {answer[:80]!r}")
     if unclosed and not complete:
         raise ReplyParseError("truncated", f"the reply ends within the value: {answer[-80:]!r}")
-    grade = _agree_on_grade(flat, mentions, scale)
+    grade = _find_grade(flat, mentions, scale)
     _check_rest(flat, grade, scale)
     for mention in complete:
         first = _place_first(flat, mention, grade, scale, cut=cut)
@@ -158,16 +158,11 @@ def _compile_member(scale_name: ScaleName) -> re.Pattern[str]:
     )
 
 
-def _agree_on_grade(flat: str, mentions: Sequence[re.Match[str]], scale: Scale) -> int:
+def _find_grade(flat: str, mentions: Sequence[re.Match[str]], scale: Scale) -> int:
     """Return the one grade that all mentions state, and all keys that lack a quote."""
     if any(_GOES_ON.match(flat, mention.end()) for mention in mentions):
         raise ReplyParseError("malformed", "the text after a value changes it")
-    grades = {find_value(mention["value"], scale) for mention in mentions}
-    if grades == {None}:
-        parse_value(mentions[0]["value"], scale)
-    grade = grades.pop()
-    if grades or grade is None:
-        raise ReplyParseError("ambiguous", f"{len(mentions)} values in a damaged object do not agree")
+    grade = agree_on_grade([mention["value"] for mention in mentions], scale)
     # The scale's key and its value, with quotes on both sides, one or none.
     keys = "|".join(KEYS[scale.name])
     member = rf"(?<![\w\\])(?:{keys})\s?[{QUOTES}]?\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})"
@@ -184,11 +179,11 @@ def _place_first(
     """Return the prose before and behind the object if the value is its first member, else None."""
     before, after = flat[: mention.start()], flat[mention.end() :]
     lead, brace, inner = before.rpartition("{") if "{" in before else (before, "", "")
-    head = _WRAPPER.sub("{", before)
+    head = _WRAPPING_KEY.sub("{", before)
     end = len(before.rstrip())
     if not brace and end and before[end - 1] not in ":>`([" and "\n" not in before[end:]:
         return None
-    if any(map(str.isalnum, inner)) or _KEY.search(head) or not _may_contain(before):
+    if any(map(str.isalnum, inner)) or _KEY_END.search(head) or not _may_contain(before):
         return None
     outer = lead[lead.rfind("{") + 1 :] if lead.count("{") > lead.count("}") else ""
     if set(outer) & set(QUOTES) and not _LED_TO_INNER.search(outer):
@@ -221,7 +216,7 @@ def _place_last(flat: str, mention: re.Match[str]) -> tuple[list[str], str] | No
     behind = flat[end.end() :]
     if re.search(r'[{}"“”„＂]', behind):
         return None
-    keys = list(_ANY_KEY.finditer(before))[:_MAX_MENTIONS]
+    keys = list(_QUOTED_NAME.finditer(before))[:_MAX_MENTIONS]
     first = keys[0].start() if keys else max(before.find("{"), 0)
     ends = [*(key.start() for key in keys if key.start() > first), len(before)]
     if not all(_BEHIND_MEMBER.search(before, max(0, end - 80), end) for end in ends):
@@ -232,12 +227,12 @@ def _place_last(flat: str, mention: re.Match[str]) -> tuple[list[str], str] | No
 
 def _may_contain(before: str) -> bool:
     """Return True when the keys of the objects around a place may hold the answer."""
-    return all(may_wrap(match["quoted"] or match["bare"]) for match in _WRAPPER.finditer(before))
+    return all(may_wrap(match["quoted"] or match["bare"]) for match in _WRAPPING_KEY.finditer(before))
 
 
 def _make_verdict(answer: str, flat: str, mention: re.Match[str], grade: int) -> Verdict:
     """Return the verdict with the part of its reason that can be read."""
-    match = _REASON.search(flat)
+    match = _REASON_KEY.search(flat)
     if not match:
         return Verdict(grade, "", ("repaired", "no_reason"))
     if match.start() < mention.start():

@@ -174,6 +174,5 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str]
         re.compile(
             r"(?m)(?:[评给判按]为?|符合\s?)(?P<value>[零一二两三0-3])\s?(?=[。,;!]|计(?:[。,;!]|$)|$|[分级]?的(?:标准|要求|定义))",
         ),
-        re.compile(r"(?m)^\W{0,4}(?P<value>zero|one|two|three)[.!]?$"),
         re.compile(r"(?P<value>[零一二两三])[分级](?![钟布之析子类支开享医台运方球甲建])"),
     )

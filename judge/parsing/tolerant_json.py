@@ -46,38 +46,31 @@ class JsonText:
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """The members of an object in the order written, duplicates included.
+    """The members of an object in the order written, duplicates included, and where it stands in the text.
 
     `unended` is True when the text stopped right behind the last value, with no delimiter, or with a comma
     behind a bare value, which could have become a decimal comma.
     """
 
     pairs: tuple[tuple[str, Node], ...]
-    unended: bool = False
+    start: int
+    end: int
+    unended: bool
 
 
 Node = JsonText | JsonObject | list["Node"]
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectSpan:
-    """An object and where it stands in the text."""
-
-    object: JsonObject
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
 class Scan:
     """The readable objects of a text, and where reading broke off (None: nowhere)."""
 
-    objects: tuple[ObjectSpan, ...]
+    objects: tuple[JsonObject, ...]
     broken: int | None
 
     def list_gaps(self, size: int) -> list[tuple[int, int]]:
         """Return the stretches of a text of `size` characters before, between and after the objects."""
-        edges = [0, *(edge for span in self.objects for edge in (span.start, span.end)), size]
+        edges = [0, *(edge for each in self.objects for edge in (each.start, each.end)), size]
         return list(zip(edges[::2], edges[1::2], strict=True))
 
 
@@ -99,7 +92,7 @@ def is_strict(text: str) -> bool:
 def scan_objects(text: str) -> Scan:
     """Return the objects of a text from left to right, up to the first one that cannot be read."""
     reader = _Reader(text)
-    spans: list[ObjectSpan] = []
+    objects: list[JsonObject] = []
     position = 0
     while (brace := reader.flat.find("{", position)) >= 0:
         try:
@@ -107,11 +100,11 @@ def scan_objects(text: str) -> Scan:
             if aside := PROSE_BRACES.match(reader.flat, brace) or _DOUBLED.match(reader.flat, brace):
                 position = aside.end()
                 continue
-            node, position = reader.read_members(brace + 1, 0)
+            objects.append(reader.read_object(brace, 0))
         except _SyntaxBroken:
-            return Scan(tuple(spans), brace)
-        spans.append(ObjectSpan(node, brace, position))
-    return Scan(tuple(spans), None)
+            return Scan(tuple(objects), brace)
+        position = objects[-1].end
+    return Scan(tuple(objects), None)
 
 
 class _Reader:
@@ -132,10 +125,10 @@ class _Reader:
         match = _SPACE.match(self.flat, position)
         return match.end() if match else position
 
-    def read_members(self, position: int, depth: int) -> tuple[JsonObject, int]:
-        """Return the members of an object whose brace is already open."""
-        pairs, position, unended = self._read_parts(position, depth, "}")
-        return JsonObject(tuple(pairs), unended), position
+    def read_object(self, brace: int, depth: int) -> JsonObject:
+        """Return the object that begins with a brace."""
+        pairs, end, unended = self._read_parts(brace + 1, depth, "}")
+        return JsonObject(tuple(pairs), brace, end, unended)
 
     def _read_parts(self, position: int, depth: int, closer: str) -> tuple[list[tuple[str, Node]], int, bool]:
         """Return the parts up to `closer`, items under an empty key, and whether the text may end early."""
@@ -171,7 +164,8 @@ class _Reader:
         if depth > _MAX_DEPTH:
             raise _SyntaxBroken
         if self.flat.startswith("{", position):
-            return self.read_members(position + 1, depth + 1)
+            node = self.read_object(position, depth + 1)
+            return node, node.end
         if self.flat.startswith("[", position):
             items, position, _ = self._read_parts(position + 1, depth + 1, "]")
             return [item for _, item in items], position

@@ -1,6 +1,7 @@
 """The words of replies in Chinese and English: keys, labels and values of a verdict, and words around it."""
 
 import re
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 from judge.errors import ReplyParseError
@@ -116,7 +117,7 @@ DEMAND_WORDS = (
     r"|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者|用户)[里中上内]?的?.{0,4}?(?:要求|规则|标准|认为|声称)"
 )
 ANSWER_WORDS = (
-    r"\b(?:answers?|replies|reply|response|output|verdict|grades?|ratings?|scores?|evaluation|assessment|judge?ment|label|json|objects?)\b|答案"
+    r"\b(?:answers?|replies|reply|response|output|verdict|grades?|ratings?|scores?|evaluation|assessment|judge?ment|label|objects?)\b|答案"
     r"|回[答复]|输出|评[定估价分级]|判[定断]|打分|等级|结[果论]|json|对象"
 )
 #: The words that may introduce the reply's own answer: for the answer, for what the reply does, and for the
@@ -169,23 +170,33 @@ CONDITION_WORDS = (
 )
 
 
-def parse_value(text: str, scale: Scale) -> int:
-    """Return the grade that a value states, 1 or 0 on the binary scale.
+def find_value(text: str, scale: Scale) -> int | None:
+    """Return the grade that a value states, 1 or 0 on the binary scale; None when it states none.
 
     A value is one word or number. Case, full-width forms, quotes, emphasis and one closing mark do
-    not matter. Raise ReplyParseError: `not_integer` for a fraction, `not_a_grade` for all else.
+    not matter.
     """
+    if len(text) > 64:
+        return None
     word = _strip_value(text)
-    if len(text) <= 64:
-        value = _parse_word(word, scale)
-        if value is None and (match := _LABELLED[scale.name].fullmatch(word)):
-            value = _parse_word(_strip_value(match[1]), scale)
-        if value is None and (match := _TWICE.fullmatch(word)):
-            value, second = _parse_word(match[1].strip(), scale), _strip_value(match[2] or match[3])
-            value = value if value == _parse_word(second, scale) else None
-        if value is not None:
-            return value
-    fraction = scale.name == "graded" and _FRACTION.fullmatch(word)
+    value = _parse_word(word, scale)
+    if value is None and (match := _LABELLED[scale.name].fullmatch(word)):
+        value = _parse_word(_strip_value(match[1]), scale)
+    if value is None and (match := _TWICE.fullmatch(word)):
+        value, second = _parse_word(match[1].strip(), scale), _strip_value(match[2] or match[3])
+        return value if value == _parse_word(second, scale) else None
+    return value
+
+
+def parse_value(text: str, scale: Scale) -> int:
+    """Return the grade that a value states.
+
+    Raise ReplyParseError: `not_integer` for a fraction, `not_a_grade` for all else.
+    """
+    value = find_value(text, scale)
+    if value is not None:
+        return value
+    fraction = scale.name == "graded" and _FRACTION.fullmatch(_strip_value(text))
     raise ReplyParseError("not_integer" if fraction else "not_a_grade", f"{text[:64]!r} is not on the scale")
 
 
@@ -202,12 +213,15 @@ def _parse_word(word: str, scale: Scale) -> int | None:
     return int(grade) if grade and int(grade) <= scale.top else None
 
 
-def find_value(text: str, scale: Scale) -> int | None:
-    """Return the grade that a value states, None when it states none."""
-    try:
-        return parse_value(text, scale)
-    except ReplyParseError:
-        return None
+def agree_on_grade(values: Sequence[str], scale: Scale) -> int:
+    """Return the one grade of all values; raise ReplyParseError when they do not agree, or state none."""
+    grades = {find_value(value, scale) for value in values}
+    if grades == {None}:
+        return parse_value(values[0], scale)  # raises the error of the first one
+    grade = grades.pop()
+    if grades or grade is None:
+        raise ReplyParseError("ambiguous", f"{len(values)} values that do not agree")
+    return grade
 
 
 def find_degree(text: str, scale: Scale) -> set[int] | None:
