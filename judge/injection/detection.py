@@ -14,7 +14,7 @@ from judge.flags import ENCODED, HIDDEN_TEXT, INSTRUCTION
 from judge.injection.decoding import REVERSED, ROT13, decode
 from judge.injection.lookalikes import fold_lookalikes
 from judge.injection.mentions import drop_mentions
-from judge.injection.model import addresses_assessor
+from judge.injection.model import SUBJECTS, load_injection_model
 from judge.injection.patterns import INJECTION_FORMS, InjectionForm
 from judge.injection.word_patterns import list_words
 
@@ -32,14 +32,23 @@ _MAX_CHARS = 8000
 # Invisible characters that encode ASCII.
 _TAGS = re.compile("[\U000e0020-\U000e007e]")
 # A word in these, which is no flag of a region; and letters or Chinese characters with invisible ones between
-# each two. No script needs them there.
+# each two. No script needs them there. A pattern that begins with a set of characters is found fast.
 _HIDDEN_WORD = re.compile(
-    "(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0020-\U000e007e]{3}"
-    "|[\u200b-\u200d\u2060-\u2064\ufeff](?:[0-9A-Za-z㐀-鿿][\u200b-\u200d\u2060-\u2064\ufeff]+){2}"
+    "[\U000e0020-\U000e007e\u200b-\u200d\u2060-\u2064\ufeff]"
+    "(?:(?<=[\U000e0020-\U000e007e])(?<![\U0001f3f4\U000e0020-\U000e007e].)[\U000e0020-\U000e007e]{2}"
+    "|(?<![\U000e0020-\U000e007e])(?:[0-9A-Za-z㐀-鿿][\u200b-\u200d\u2060-\u2064\ufeff]+){2})"
 )
-# A pattern that begins with one plain character is found fast.
+# A pattern that begins with one plain character is found fast, too.
 _BREAK_IN_CHINESE = re.compile(r"\n(?<=[㐀-鿿，、]\n) ?(?=[㐀-鿿])")
 _BLANK_AND_BREAK_IN_CHINESE = re.compile(r" \n(?<=[㐀-鿿，、] \n) ?(?=[㐀-鿿])")
+
+
+class _KeyedText(NamedTuple):
+    """A text (lower case), the same on one line, and the keys of the index that it has."""
+
+    text: str
+    line: str
+    keys: frozenset[bytes | str]
 
 
 def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
@@ -49,27 +58,30 @@ def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
     persuasion. Of `raw`, only the beginning is searched.
     """
     raw = raw[: max(_MAX_CHARS, 2 * len(cleaned))]
-    folded = fold_lookalikes(cleaned)
-    visible = folded.lower()
-    folded_raw = folded if raw == cleaned else fold_lookalikes(raw)
-    raw_text = visible if folded_raw is folded else folded_raw.lower()
-    if folded_raw is not raw and (hidden := "".join(_TAGS.findall(raw))):
+    visible = fold_lookalikes(cleaned).lower()
+    # Most raw texts have other blanks and line breaks only: what hides a text would be a part of a word.
+    has_other_words = raw != cleaned and raw.split() != cleaned.split()
+    if has_other_words and (hidden := "".join(_TAGS.findall(raw))):
         visible += "\n" + "".join(chr(ord(char) - 0xE0000) for char in hidden).lower()
-    forms, encodings = _find_possible(visible)
-    # Most raw texts have other blanks and line breaks only.
-    if raw_text is not visible and raw_text.split() != visible.split():
-        forms |= _find_possible(raw_text)[0]
+    keyed = _find_keys(visible)
+    forms = _find_possible(keyed)
+    raw_text = visible
+    if has_other_words or (raw != cleaned and (forms or "<" in visible)):
+        raw_text = fold_lookalikes(raw).lower()
+    if has_other_words:
+        forms |= _find_possible(_find_keys(raw_text))
     flags = _find_flags(forms, visible, raw_text)
     if flags:
         flags = _find_flags(forms, drop_mentions(visible), drop_mentions(raw_text))
     # Few texts have such a score, and what they mention takes long to drop.
-    if not flags and addresses_assessor(visible) and addresses_assessor(drop_mentions(visible)):
+    if not flags and _addresses_assessor(keyed) and _addresses_assessor(_find_keys(drop_mentions(visible))):
         flags = {INSTRUCTION}
-    if folded_raw is not raw and _HIDDEN_WORD.search(raw):
+    if has_other_words and _HIDDEN_WORD.search(raw):
         flags.add(HIDDEN_TEXT)
     if hidden := _find_hidden_markup(raw_text) if raw_text is not visible else "":
         flags |= {HIDDEN_TEXT} if _search(hidden) else set()
-    for decoded in decode(cleaned, raw, encodings):
+    encodings = _make_index().encodings
+    for decoded in decode(cleaned, raw, {encodings[key] for key in keyed.keys & encodings.keys()}):
         if more := _search(decoded):
             flags |= more | {ENCODED}
     return tuple(sorted(flags))
@@ -77,8 +89,9 @@ def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
 
 def _search(text: str) -> set[str]:
     """Return the flags of all forms that a text (lower case) has, or that of the model."""
-    flags = _find_flags(_find_possible(text)[0], text, text)
-    return flags or ({INSTRUCTION} if addresses_assessor(text) else set())
+    keyed = _find_keys(text)
+    flags = _find_flags(_find_possible(keyed), text, text)
+    return flags or ({INSTRUCTION} if _addresses_assessor(keyed) else set())
 
 
 def _find_flags(forms: Collection[InjectionForm], visible: str, raw_text: str) -> set[str]:
@@ -103,51 +116,50 @@ def _find_hidden_markup(raw_text: str) -> str:
     return "\n".join("".join(match.groups("")) for match in _HIDDEN_MARKUP.finditer(raw_text))
 
 
-def _find_possible(text: str) -> tuple[set[InjectionForm], set[str]]:
-    """Return the forms that a text (lower case) may have, and the encodings that it may be in."""
+def _find_keys(text: str) -> _KeyedText:
+    """Return a text (lower case) with its keys."""
     index = _make_index()
-    text = _join_lines(text)
-    words = list_words(text)
-    keys: list[bytes | str] = [mark for mark in index.marks if mark in text]
-    keys += index.words & words
-    if not text.isascii():
-        keys += index.pairs & {first + second for first, second in index.pair.findall(text)}
-    forms = {form for key in keys for word, form in index.forms[key] if word in text}
-    return (
-        {form for form in forms if all(need.is_met(text, words) for need in form.pattern.needs[1:])},
-        {index.encodings[word] for word in index.encoded & words},
-    )
+    line = _join_lines(text)
+    pairs = [] if line.isascii() else index.pair.findall(line)
+    marks = [mark for mark in index.marks if mark in line]
+    return _KeyedText(text, line, index.keys.intersection((*list_words(line), *map("".join, pairs), *marks)))
+
+
+def _addresses_assessor(keyed: _KeyedText) -> bool:
+    """Return whether a text addresses the assessor, by the model that is shipped."""
+    return not SUBJECTS.isdisjoint(keyed.keys) and load_injection_model().find_score(keyed.text) > 0
+
+
+def _find_possible(keyed: _KeyedText) -> set[InjectionForm]:
+    """Return the forms that a text may have."""
+    _, line, keys = keyed
+    forms_by_key = _make_index().forms
+    forms = {form for key in keys for word, form in forms_by_key.get(key, ()) if word in line}
+    return {form for form in forms if all(need.is_met(line, keys) for need in form.pattern.needs[1:])}
 
 
 class _Index(NamedTuple):
-    """The forms, each with one of its words, by a key that a text with this word has.
+    """What is looked up in a text by its keys: whole words, two characters in a row, single characters."""
 
-    A key is a whole word, two characters beyond ASCII, or one character.
-    """
-
-    forms: Mapping[bytes | str, Sequence[tuple[str, InjectionForm]]]
-    words: frozenset[bytes]
-    pairs: frozenset[str]
+    #: The keys of the forms with what these need, of `encodings`, and of the subjects of the model.
+    keys: frozenset[bytes | str]
     #: The two characters of each pair.
     pair: re.Pattern[str]
     marks: Sequence[str]
+    #: The forms, each with one of its words, by a key that a text with this word has.
+    forms: Mapping[bytes | str, Sequence[tuple[str, InjectionForm]]]
     #: Words in ROT13 or REVERSED, and which of these.
-    encoded: frozenset[bytes]
-    encodings: Mapping[bytes, str]
+    encodings: Mapping[bytes | str, str]
 
 
 @cache
 def _make_index() -> _Index:
     """Return the index of all forms by the words that are needed and rarely met."""
     forms: dict[bytes | str, list[tuple[str, InjectionForm]]] = {}
-    words: set[bytes] = set()
-    pairs: set[str] = set()
-    marks: set[str] = set()
-    encodings: dict[bytes, str] = {}
+    encodings: dict[bytes | str, str] = {}
     for form in INJECTION_FORMS:
         need = form.pattern.needs[0]
         for word in need.whole:
-            words.add(word)
             forms.setdefault(word, []).append((word.decode(), form))
             if not form.raw:
                 encodings[codecs.encode(word.decode(), "rot13").encode()] = ROT13
@@ -156,13 +168,14 @@ def _make_index() -> _Index:
         for part in need.parts:
             is_pair = _PAIR.search(part)
             key = is_pair[0] if is_pair else part[0] if part.isascii() else max(part)
-            (pairs if is_pair else marks).add(key)
             forms.setdefault(key, []).append((part, form))
-    firsts, seconds = (re.escape("".join(sorted(chars))) for chars in map(set, zip(*pairs, strict=True)))
+    needed = (need.whole for form in INJECTION_FORMS for need in form.pattern.needs)
+    keys = SUBJECTS.union(forms, encodings, *needed)
+    texts = [key for key in keys if isinstance(key, str)]
+    pairs = [key for key in texts if len(key) > 1]
+    firsts, seconds = (re.escape("".join(sorted(set(chars)))) for chars in zip(*pairs, strict=True))
     pair = re.compile(f"([{firsts}])(?=([{seconds}]))")
-    return _Index(
-        forms, frozenset(words), frozenset(pairs), pair, sorted(marks), frozenset(encodings), encodings
-    )
+    return _Index(keys, pair, sorted({*texts} - {*pairs}), forms, encodings)
 
 
 def _join_lines(text: str) -> str:
@@ -180,8 +193,11 @@ def is_stuffed(query: str, text: str) -> bool:
     Two occurrences are common in titles ("novel.txt, free download of novel.txt"). A title beside its text
     repeats the query, too, so each is tested alone.
     """
-    wanted, text = _list_words(query), text.lower()
-    if len(wanted) < 2 or any(text.count(word) < 2 for word in wanted):
+    wanted = _list_words(query)
+    if len(wanted) < 2:
+        return False
+    text = text.lower()
+    if any(text.count(word) < 2 for word in wanted):
         return False
     words = _WORD.findall(text)
     hits = sum(word in wanted for word in words)

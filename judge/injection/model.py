@@ -8,13 +8,14 @@ above 0, and one of their words is about grading or about language models.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, reduce
 from importlib.resources import files
 from itertools import pairwise
+from operator import or_
 
-from judge.injection.word_patterns import contains_any, list_words
+from judge.injection.word_patterns import list_words
 
 #: Without one of these, sentences are not about grades, verdicts, language models or what these are told.
 _SUBJECT_WORDS = frozenset(
@@ -28,11 +29,14 @@ _SUBJECT_WORDS = frozenset(
     reviewer annotator crawler crawlers
     """.split()
 )
-_SUBJECT_PARTS = tuple(
+_SUBJECT_PARTS = (
     "评 判 裁 評 等级 模型 助手 指令 提示 输出 回复 回答 摘要 片段 相关 相關 满分 滿分 三分 3分 机器 程序"
     " 规则 结论 結論 理由 密钥 打分 是否 标准".split()
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？；;\n])\s*")
+_SUBJECT_PART = re.compile("|".join(_SUBJECT_PARTS))
+#: The words in ASCII as bytes, and one or two Chinese characters.
+SUBJECTS: frozenset[bytes | str] = frozenset((*_SUBJECT_WORDS, *_SUBJECT_PARTS))
+_SENTENCE_END = re.compile(r"[.!?。！？；;\n]")
 #: A word, a number, a mark, or a run of Chinese characters and digits.
 _UNIT = re.compile(r"[a-z]+(?:['’][a-z]+)?|[0-9㐀-鿿]+|[{}<>\[\]=:：|]")
 #: Sentences in a row that are judged together.
@@ -52,53 +56,65 @@ class InjectionModel:
         Sentences in a row have no score where none has a subject, or where their words and characters alone
         add up to less than 0. Most sentences do, and no attack that the model finds.
         """
-        weights = self.weights
         scores = [-1]
-        for sentences in iter_windows(text):
-            units = frozenset[str]().union(*(sentence.units for sentence in sentences)) & weights.keys()
-            if sum(map(weights.__getitem__, units)) > 0:
-                others = frozenset[str]().union(*(sentence.sequences for sentence in sentences))
-                features = units | (others & weights.keys())
-                scores.append(self.bias + sum(map(weights.__getitem__, features)))
+        windows = set(iter_windows(text))
+        sentences = set[Sentence]().union(*windows)
+        weighed = {sentence: self._weigh(sentence.list_units()) for sentence in sentences}
+        for window in windows:
+            units = reduce(or_, map(weighed.__getitem__, window))
+            if sum(units.values()) > 0:
+                sequences = (self._weigh(sentence.list_sequences()) for sentence in window)
+                scores.append(self.bias + sum(reduce(or_, sequences, units).values()))
         return max(scores)
+
+    def _weigh(self, features: Iterable[str]) -> dict[str, int]:
+        weights = self.weights
+        return {feature: weights[feature] for feature in features if feature in weights}
 
 
 class Sentence:
-    """The features of a sentence: `units` are words, marks and characters, `sequences` a few in a row."""
+    """The words and marks of a sentence, its runs of Chinese characters, and whether it has a subject."""
 
     def __init__(self, text: str) -> None:
-        self._words: list[str] = []
-        self._runs: list[str] = []
-        for unit in _UNIT.findall(text):
-            (self._words if unit.isascii() else self._runs).append(unit)
-        self.units = frozenset({*self._words, *"".join(self._runs)})
+        units = _UNIT.findall(text)
+        self.is_empty = not units
+        self.has_subject = has_subject_word(text)
+        self._words = [unit for unit in units if unit.isascii()]
+        self._runs = [unit for unit in units if not unit.isascii()]
 
-    @cached_property
-    def sequences(self) -> Set[str]:
-        """Two or three words, or Chinese characters, in a row."""
+    def list_units(self) -> list[str]:
+        """Return the words, the marks and the characters."""
+        return [*self._words, *"".join(self._runs)]
+
+    def list_sequences(self) -> list[str]:
+        """Return each two or three words, or Chinese characters, in a row."""
         words = self._words
         pairs, threes = pairwise(words), zip(words, words[1:], words[2:], strict=False)
-        sequences = {*map("_".join, pairs), *map("_".join, threes)}
+        sequences = [*map("_".join, pairs), *map("_".join, threes)]
         for run in self._runs:
-            sequences.update([run[at : at + 2] for at in range(len(run) - 1)])
-            sequences.update([run[at : at + 3] for at in range(len(run) - 2)])
+            sequences += [run[at : at + 2] for at in range(len(run) - 1)]
+            sequences += [run[at : at + 3] for at in range(len(run) - 2)]
         return sequences
 
 
-def iter_windows(text: str) -> Iterator[Sequence[Sentence]]:
-    """Yield each few sentences in a row of a text (lower case), where one has a subject."""
-    texts = [sentence for sentence in _SENTENCE_END.split(text) if _UNIT.search(sentence)]
-    subjects = [has_subject_word(sentence) for sentence in texts]
-    make_sentence = lru_cache(Sentence)
-    for start in range(max(1, len(texts) - _SENTENCES + 1)):
-        if True in subjects[start : start + _SENTENCES]:
-            yield [make_sentence(sentence) for sentence in texts[start : start + _SENTENCES]]
+def iter_windows(text: str) -> Iterator[tuple[Sentence, ...]]:
+    """Yield each few sentences in a row of a text (lower case), where one has a subject.
+
+    Sentences that say the same are one object.
+    """
+    parts = _SENTENCE_END.split(text)
+    made = {part: Sentence(part) for part in set(parts)}
+    sentences = [made[part] for part in parts if not made[part].is_empty]
+    for start in range(max(1, len(sentences) - _SENTENCES + 1)):
+        window = tuple(sentences[start : start + _SENTENCES])
+        if any(sentence.has_subject for sentence in window):
+            yield window
 
 
 def has_subject_word(text: str) -> bool:
     """Return whether a text (lower case) has one of the subjects."""
     has_word = not _SUBJECT_WORDS.isdisjoint(list_words(text))
-    return has_word or (not text.isascii() and contains_any(_SUBJECT_PARTS, text))
+    return has_word or (not text.isascii() and _SUBJECT_PART.search(text) is not None)
 
 
 @cache
@@ -106,8 +122,3 @@ def load_injection_model() -> InjectionModel:
     """Return the model that is shipped."""
     content = json.loads((files("judge.injection") / "weights.json").read_text(encoding="utf-8"))
     return InjectionModel(**content)
-
-
-def addresses_assessor(text: str) -> bool:
-    """Return whether a text (lower case) addresses the assessor, by the model that is shipped."""
-    return has_subject_word(text) and load_injection_model().find_score(text) > 0

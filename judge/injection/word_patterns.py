@@ -11,7 +11,7 @@ round brackets. These words are needed: a text without them is not searched, and
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,9 +38,9 @@ def contains_any(words: Sequence[str], text: str) -> bool:
     return False
 
 
-def list_words(text: str) -> frozenset[bytes]:
+def list_words(text: str) -> list[bytes]:
     """Return the runs of the letters a-z in a text in lower case."""
-    return frozenset(text.encode("ascii", "replace").translate(_BLANKS).split())
+    return text.encode("ascii", "replace").translate(_BLANKS).split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class Need:
     whole: frozenset[bytes]
     parts: tuple[str, ...]
 
-    def is_met(self, text: str, words: frozenset[bytes]) -> bool:
-        """Return True when a text, or its `words`, have one of these."""
-        return not self.whole.isdisjoint(words) or contains_any(self.parts, text)
+    def is_met(self, text: str, keys: Set[bytes | str]) -> bool:
+        """Return True when a text, or the words among its `keys`, have one of these."""
+        return not self.whole.isdisjoint(keys) or contains_any(self.parts, text)
 
     def list_bytes(self) -> list[bytes]:
         """Return all words in UTF-8."""

@@ -47,7 +47,7 @@ def prepare(text: str) -> str:
 def list_features(text: InjectionText) -> list[Set[str]]:
     """Return the features of each few sentences in a row."""
     return [
-        frozenset[str]().union(*(sentence.units | sentence.sequences for sentence in sentences))
+        {name for each in sentences for name in (*each.list_units(), *each.list_sequences())}
         for sentences in iter_windows(prepare(text.snippet))
     ]
 

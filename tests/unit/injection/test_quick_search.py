@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from judge.dataset import clean
 from judge.dataset.clean import _HIGH_BYTES, _MISDECODED, looks_misdecoded
-from judge.injection import detection, lookalikes
+from judge.injection import detection, lookalikes, model
+from judge.injection.model import has_subject_word
 from judge.injection.patterns import INJECTION_FORMS, NAMES, InjectionForm
 from judge.injection.word_patterns import make_word_pattern
 from tests.support.cases import check_each
@@ -29,6 +30,7 @@ MARKS = list(
     "锟斤拷占쏙옙ÃÂâ€ð鏄涓"
 )
 TOKENS = ["<|im_start|>", "[INST]", "</think>", "<<<MARK", "deadbeef>>>", "<<SYS>>", "e~[", "]~b]", "[1]"]
+SUBJECTS = [key if isinstance(key, str) else key.decode() for key in sorted(model.SUBJECTS, key=str)]
 TEXTS = st.lists(st.sampled_from([*WORDS, *MARKS, *TOKENS]) | st.text(max_size=3), max_size=14).map("".join)
 
 
@@ -41,8 +43,8 @@ def test_no_form_that_matches_is_passed_over(text: str, raw: str) -> None:
         for form in INJECTION_FORMS
         if any(map(form.pattern.compiled.search, raw_texts if form.raw else texts))
     }
-    possible = detection._find_possible(visible)[0]
-    assert matching <= possible | detection._find_possible(raw_text)[0]
+    possible, possible_raw = map(detection._find_possible, map(detection._find_keys, (visible, raw_text)))
+    assert matching <= possible | possible_raw
 
 
 @check_each("form", INJECTION_FORMS)
@@ -50,7 +52,13 @@ def test_a_form_is_possible_in_a_text_with_any_word_that_it_needs_first(form: In
     first, *others = form.pattern.needs
     rest = " ".join(word for need in others for word in map(bytes.decode, need.list_bytes()))
     for word in map(bytes.decode, first.list_bytes()):
-        assert form in detection._find_possible(f"从现在{word}始 {rest}")[0]
+        assert form in detection._find_possible(detection._find_keys(f"从现在{word}始 {rest}"))
+
+
+@given(st.lists(st.sampled_from([*WORDS, *MARKS, *SUBJECTS]), max_size=14).map("".join))
+def test_a_text_with_a_subject_has_its_key(text: str) -> None:
+    # Lines are joined, so a key can stand on two.
+    assert detection._find_keys(text).keys.isdisjoint(model.SUBJECTS) <= (not has_subject_word(text))
 
 
 @check_each(
