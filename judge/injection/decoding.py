@@ -5,20 +5,19 @@ import codecs
 import json
 import re
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 from urllib.parse import unquote
 
 #: Stand for ROT13, and for a text written from its end to its beginning, among what a text may be.
 ROT13, REVERSED = "rot13", "reversed"
 #: The shortest run of base64 or hexadecimal that is decoded.
 _MIN_ENCODED = 24
-# An x for each byte of base64 and a blank for the others, so that a run is found fast.
+# An x for each byte of base64 and a blank for the others, so that runs of them are found fast.
 _BASE64 = bytes(ord("x" if re.match(rb"[A-Za-z0-9+/_-]", bytes([byte])) else " ") for byte in range(256))
-_ENCODED_RUN = b"x" * _MIN_ENCODED
+_ENCODED_RUN, _THREE_PAIRS = b"x" * _MIN_ENCODED, b" xx xx xx "
 _ENCODED = re.compile(rf"[A-Za-z0-9+/_-]{{{_MIN_ENCODED},}}")
 _HEXADECIMAL = re.compile(r"(?:[0-9A-Fa-f]{2})+")
-# Three pairs of digits of hexadecimal, which begin with a plain character and so are found fast; a space
-# between two characters, and a run of pairs.
-_PAIRS = re.compile(r" [0-9A-Fa-f]{2} [0-9A-Fa-f]{2} [0-9A-Fa-f]{2} ")
+# A space between two characters, and a run of pairs of digits of hexadecimal.
 _SPACE_BETWEEN = re.compile(r"(?<=(?<!\S)\S) (?=\S(?!\S))")
 _RUN_OF_PAIRS = re.compile(rf"(?<!\S)(?:[0-9A-Fa-f]{{2}} ){{{_MIN_ENCODED // 2 - 1},}}[0-9A-Fa-f]{{2}}(?!\S)")
 # A character again and again between single letters, as in "i.g.n.o.r.e".
@@ -46,9 +45,9 @@ def _classify(char: str) -> str:
     return " " if char == " " else "!"
 
 
-#: The shape of a text has the class of each of its characters: a part of it is found faster than a pattern.
+#: The class of each character of a text: a part of these is found faster than a pattern.
 _CLASSES = "".join(_classify(chr(code)) for code in range(256)).encode()
-_SPACED, _SEPARATED_LETTERS, _LETTER_AND_DIGIT = b" a a a a ", b".a.a.a.", b"a0"
+_SPACED, _SEPARATED_LETTERS, _DIGIT_IN_WORD = b" a a a a ", b".a.a.a.", b"a0a"
 
 
 def decode(cleaned: str, raw: str, forms: Collection[str]) -> list[str]:
@@ -56,9 +55,9 @@ def decode(cleaned: str, raw: str, forms: Collection[str]) -> list[str]:
 
     It is read as ROT13 and from its end only when `forms` has `ROT13` and `REVERSED`.
     """
-    shape = _make_shape(cleaned)
-    raw_shape = shape if raw == cleaned else _make_shape(raw)
-    texts = [*_decode_characters(cleaned, shape), *_decode_spaced(cleaned, shape, raw, raw_shape)]
+    shown = _classify_text(cleaned)
+    given = shown if raw == cleaned else _classify_text(raw)
+    texts = [*_decode_characters(shown), *_decode_spaced(shown, given)]
     if ROT13 in forms:
         texts.append(codecs.encode(cleaned, "rot13"))
     if REVERSED in forms:
@@ -68,31 +67,41 @@ def decode(cleaned: str, raw: str, forms: Collection[str]) -> list[str]:
     return [text.lower() for text in texts if text]
 
 
-def _make_shape(text: str) -> bytes:
-    return text.encode("latin-1", "replace").translate(_CLASSES)
+class _ClassifiedText(NamedTuple):
+    """A text, the classes of its characters, and which of them base64 has."""
+
+    text: str
+    classes: bytes
+    runs: bytes
 
 
-def _decode_characters(cleaned: str, shape: bytes) -> Iterable[str]:
+def _classify_text(text: str) -> _ClassifiedText:
+    encoded = text.encode("latin-1", "replace")
+    return _ClassifiedText(text, encoded.translate(_CLASSES), encoded.translate(_BASE64))
+
+
+def _decode_characters(cleaned: _ClassifiedText) -> Iterable[str]:
     """Yield what bytes or code points in digits and letters spell."""
-    if _ENCODED_RUN in cleaned.encode("ascii", "replace").translate(_BASE64):
-        yield "".join(map(_decode_run, _ENCODED.findall(cleaned)))
-    if "%" in cleaned:
-        yield from (unquote(run, errors="ignore") for run in _PERCENT.findall(cleaned))
-    if "\\u" in cleaned:
-        yield from (json.loads(f'"{run}"') for run in _ESCAPES.findall(cleaned))
-    if shape.count(_LETTER_AND_DIGIT) >= _MIN_LEET and len(_LEET.findall(cleaned)) >= _MIN_LEET:
-        yield cleaned.translate(_LEET_LETTERS)
+    text, classes, runs = cleaned
+    if _ENCODED_RUN in runs:
+        yield "".join(map(_decode_run, _ENCODED.findall(text)))
+    if "%" in text:
+        yield from (unquote(run, errors="ignore") for run in _PERCENT.findall(text))
+    if "\\u" in text:
+        yield from (json.loads(f'"{run}"') for run in _ESCAPES.findall(text))
+    if _DIGIT_IN_WORD in classes and len(_LEET.findall(text)) >= _MIN_LEET:
+        yield text.translate(_LEET_LETTERS)
 
 
-def _decode_spaced(cleaned: str, shape: bytes, raw: str, raw_shape: bytes) -> Iterable[str]:
+def _decode_spaced(cleaned: _ClassifiedText, raw: _ClassifiedText) -> Iterable[str]:
     """Yield a text without what stands between its characters."""
-    if _SEPARATED_LETTERS in shape:
-        yield _SEPARATED.sub(lambda match: match[0][::2], cleaned)
-    if _SPACED in raw_shape:
+    if _SEPARATED_LETTERS in cleaned.classes:
+        yield _SEPARATED.sub(lambda match: match[0][::2], cleaned.text)
+    if _SPACED in raw.classes:
         # More spaces separate words, and cleaning makes one of them.
-        yield " ".join(_SPACE_BETWEEN.sub("", raw).split())
-    if _PAIRS.search(raw):
-        yield from (_decode_run(run.replace(" ", "")) for run in _RUN_OF_PAIRS.findall(raw))
+        yield " ".join(_SPACE_BETWEEN.sub("", raw.text).split())
+    if _THREE_PAIRS in raw.runs:
+        yield from (_decode_run(run.replace(" ", "")) for run in _RUN_OF_PAIRS.findall(raw.text))
 
 
 def _decode_run(run: str) -> str:
