@@ -166,13 +166,19 @@ def _normalise_text(text: str, flags: set[str]) -> str:
         if broken != text:
             flags.add(CHAT_TOKENS)
     if "\n" not in broken:
-        return " ".join(broken.split())
-    visible = _BLANK_LINES.sub("\n\n", "\n".join(" ".join(line.split()) for line in broken.split("\n")))
+        return _join_words(broken)
+    visible = _BLANK_LINES.sub("\n\n", "\n".join(map(_join_words, broken.split("\n"))))
     if "\n\n" in visible:
         visible, turns = _TURN.subn(r"\1 ", visible)
         if turns:
             flags.add(CHAT_TOKENS)
     return visible.strip()
+
+
+def _join_words(line: str) -> str:
+    """Return the words of a line with one blank between each two."""
+    # A blank that is not a space is not printable, and these checks take less time than to split the line.
+    return line.strip() if line.isprintable() and "  " not in line else " ".join(line.split())
 
 
 @lru_cache(maxsize=8192)

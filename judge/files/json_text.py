@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from judge.records import JsonDict
@@ -14,7 +15,6 @@ _FRAGILE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud
 
 # `json.dumps` would make one for each value.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-_encode_in_ascii = json.JSONEncoder().encode
 
 
 def dump_json(value: object, *, indent: int | None = None) -> str:
@@ -37,7 +37,7 @@ def escape_fragile(text: str) -> str:
 def hash_parts(parts: Sequence[str], length: int) -> str:
     """Return the first `length` hex digits of a hash of `parts`; it depends on where each part ends."""
     # As an encoder writes the list, in less time.
-    return hashlib.sha256(f"[{', '.join(map(_encode_in_ascii, parts))}]".encode()).hexdigest()[:length]
+    return hashlib.sha256(f"[{', '.join(map(encode_basestring_ascii, parts))}]".encode()).hexdigest()[:length]
 
 
 class RepeatedKey(ValueError):
