@@ -20,7 +20,7 @@ from judge.errors import InputError
 from judge.flags import EMPTY_SNIPPET
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.models.providers import PROVIDERS, split_address
-from judge.models.redaction import find_secrets, mask
+from judge.models.redaction import find_secrets
 from judge.models.server import redact_url
 from judge.records import BINARY, GRADED
 from judge.runs.folder import RunFolder
@@ -69,7 +69,8 @@ _RUNS_FOLDER = Path("runs")
 def make_identity(
     config: Config, pooled: PooledDataset, assessors: Sequence[Assessor], labels: LabelSet | None = None
 ) -> RunIdentity:
-    """Return everything that must be equal for a run to resume in its folder."""
+    """Return everything that must be equal for a run to resume in its folder, without keys in addresses."""
+    model, *panel = config.public_models
     options = {
         name: value
         for name, value in config.to_dict().items()
@@ -77,6 +78,8 @@ def make_identity(
     }
     return {
         **options,
+        "model": model,
+        "panel": panel,
         "dates": config.shows_dates,
         "dataset": pooled.fingerprint,
         "endpoint": ", ".join(dict.fromkeys(assessor.model.endpoint for assessor in assessors)),
@@ -129,9 +132,7 @@ def write_config(folder: RunFolder, config: Config, identity: RunIdentity) -> No
     options = {name: value for name, value in config.to_dict().items() if name != "out"}
     secrets = find_secrets(copy_environment())
     options["base_url"] = redact_url(config.base_url, *secrets) if config.base_url else None
-    options["model"], *options["panel"] = (
-        mask(name, *secrets) if split_address(name)[1] else name for name in config.models
-    )
+    options["model"], *options["panel"] = config.public_models
     versions = list_library_versions()
     file = {"options_file": str(config.source.file)} if config.source.file else {}
     folder.write_json(CONFIG_FILE, {"identity": identity, "options": options, **file, "versions": versions})

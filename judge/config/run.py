@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
+from judge.config.environment import copy_environment
 from judge.config.option_checks import STRICT, Options, list_options, make_source, option
 from judge.config.option_record import ASSESSOR, FILES, INPUT, LIMITS, MEASURING, OTHER_DIMENSIONS
 from judge.config.option_types import (
@@ -33,7 +34,8 @@ from judge.config.run_checks import check_needed_options, check_tables, check_to
 from judge.config.toml_file import TABLES, ConfigSource, read_toml, rename_options
 from judge.errors import InputError
 from judge.messages import Message
-from judge.models.providers import FORMS, check_embeddings
+from judge.models.providers import FORMS, check_embeddings, split_address
+from judge.models.redaction import find_secrets, mask
 from judge.records import (
     BINARY,
     EXPECTED,
@@ -311,6 +313,12 @@ class Config(Options):
         return self.model, *self.panel
 
     @property
+    def public_models(self) -> tuple[str, ...]:
+        """The `models` as files and messages show them: with keys in their addresses masked."""
+        secrets = find_secrets(copy_environment())
+        return tuple(mask(name, *secrets) if split_address(name)[1] else name for name in self.models)
+
+    @property
     def has_reranker(self) -> bool:
         """Whether a model is a reranker."""
         return any(name.startswith(RERANKER) for name in self.models)
@@ -391,6 +399,6 @@ class Config(Options):
             options = {"scale": "binary", **options}  # the only scale that they have
         # An option `source` of a file comes last: it is unknown.
         config = cls(**{"source": source, **options})
-        unfit = find_unfit_options(config.models, options, ignored)
+        unfit = find_unfit_options(config.public_models, options, ignored)
         fitting = {name: value for name, value in options.items() if name not in unfit}
         return cls(**fitting, source=source) if unfit else config

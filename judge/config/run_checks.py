@@ -29,7 +29,8 @@ def check_together(config: Config) -> None:
     models = config.models
     if len(set(models)) < len(models):
         raise InputError(
-            "a model is named twice in {names!r}; name each member of a panel once", names=[*models]
+            "a model is named twice in {names!r}; name each member of a panel once",
+            names=[*config.public_models],
         )
     if config.as_of is not None and not is_day(config.as_of):
         raise InputError("--as-of is {value!r}; it must be a day such as 2026-05-01", value=config.as_of)
@@ -111,13 +112,13 @@ def check_text_model(config: Config, option: str) -> None:
             "{option} asks a language model, and {model} gives no texts; name a language model first,"
             " such as openai:NAME",
             option=option,
-            model=config.model,
+            model=config.public_models[0],
         )
 
 
 def _check_prompts(config: Config) -> None:
     """Raise InputError for an option about prompts with a model that has none, or has no reasons."""
-    for name in config.models:
+    for name in config.public_models:
         if config.examples is not None and name.startswith((LEXICAL, EXPECTED, RERANKER)):
             raise InputError("{model} reads no prompt, so it sees no examples; omit --examples", model=name)
         if config.thinking and name.startswith((RERANKER, DECISION_MODEL)):

@@ -43,11 +43,11 @@ class JudgeModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
         self.config = Config.load(None, model=model, **options)
         self.runner = BackgroundRunner(self.config)
         super().__init__(model)
-        self.name = model
+        self.name = self.load_model()
 
     def load_model(self) -> str:  # type: ignore[override]  # a reference to itself would delay the finalizer
         """Return the name of the model, which is opened at the first call."""
-        return self.config.model
+        return self.config.public_models[0]
 
     def get_model_name(self) -> str:
         """Return the name of the model in judge."""

@@ -43,7 +43,8 @@ class ServerAccess:
     def choose_url(self, *variables: str, default: str) -> str:
         """Return the address to call: `base_url`, else the first of `variables` with a value, else `default`.
 
-        Raises SetupError when it is not an address, or holds a user, a password, a query or a fragment.
+        Log records mask a key in its path. Raises SetupError when it is not an address, or holds a user, a
+        password, a query or a fragment.
         """
         addresses = (self.environ.get(variable) for variable in variables)
         url = self.base_url or next(filter(None, addresses), default)
@@ -63,6 +64,9 @@ class ServerAccess:
                 address=public,
                 more=more,
             )
+        for part in parts.path.split("/"):
+            if mask(part, *self.secrets) != part:
+                redact_logs(part)  # libraries log the address of each request
         return url.rstrip("/")
 
     def read_header_value(self, variable: str) -> str:

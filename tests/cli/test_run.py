@@ -551,6 +551,26 @@ def test_no_key_reaches_a_file_or_the_terminal(tmp_path: Path) -> None:
             assert b"canary" not in path.read_bytes(), path
 
 
+def test_a_key_in_the_path_of_a_model_s_address_reaches_no_file(tmp_path: Path) -> None:
+    data, toml = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2)), tmp_path / "judge.toml"
+    key = "sk-9f1d5b-yranac"  # not that of the environment
+    with LoopbackServer(reply_with_grade) as server:
+        model = f"openai:a@{server.openai_url.replace('/v1', f'/{key}/v1')}"
+        words = ("run", data, "-m", model, "-m", model.replace(":a@", ":b@"), "--out", tmp_path / "r" / "x")
+        results = [run_judge(*words), run_judge(*words)]
+        assert [result.returncode for result in results] == [0, 0]
+        assert len(server.requests) == 4  # the second run is the first one, resumed
+        results += [run_judge(*words, *more) for more in (("-m", "lexical"), ("-m", model))]
+    toml.write_text(f'model = "lexical"\npanel = ["{model}"]\n', encoding="utf-8")
+    results.append(run_judge("selftest", "--config", toml))
+    toml.unlink()
+    results.append(run_judge("run", data, "-m", f"rerank:server:{model}", "--explain"))
+    assert [result.returncode for result in results[2:]] == [2, 2, 2, 2]
+    assert "panel was 'openai:b@http://127.0.0.1:" in results[2].stderr
+    assert not any(key in result.stdout + result.stderr for result in results)
+    assert not any(key.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
 def test_a_stop_does_not_wait_for_the_end_of_a_pause(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(20, 1, 10))
     with LoopbackServer(

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from judge.models.redaction import redact_logs
+from judge.models.server import ServerAccess
 
 KEY = "wonder/ful key"
 
@@ -22,17 +23,22 @@ def log_output() -> Iterator[io.StringIO]:
     logging.setLogRecordFactory(make)
 
 
-def test_a_key_in_words_arguments_and_tracebacks_is_masked(log_output: io.StringIO) -> None:
+def test_a_key_in_words_arguments_addresses_and_tracebacks_is_masked(log_output: io.StringIO) -> None:
     redact_logs(KEY)
     redact_logs(KEY)
+    access = ServerAccess("http://127.0.0.1:1/sk-9f1d5b-yranac/v1/", {}, timeout=1.0, concurrency=1)
+    url = access.choose_url(default="")
+    assert url == "http://127.0.0.1:1/sk-9f1d5b-yranac/v1"
     logger = logging.getLogger("some.library.part")
     logger.error("sent %s, got %r, %d%%", quote(KEY, safe=""), {"key": KEY}, 7)
+    logger.error("POST %s/chat", url)
     try:
         raise ValueError(f"not {KEY}")
     except ValueError:
         logger.exception("failed")
-    first, second, *_, last = log_output.getvalue().splitlines()
+    first, request, second, *_, last = log_output.getvalue().splitlines()
     assert first == "sent ***, got {'key': '***'}, 7%"
+    assert request == "POST http://127.0.0.1:1/***/v1/chat"
     assert (second, last) == ("failed", "ValueError: not ***")
 
 
