@@ -83,11 +83,20 @@ def make_identity(
         "dates": config.shows_dates,
         "dataset": pooled.fingerprint,
         "endpoint": ", ".join(dict.fromkeys(assessor.model.endpoint for assessor in assessors)),
-        "prompts": assessors[0].prompts.versions,
+        "prompts": _merge_prompt_versions(assessors),
         **({} if labels is None else {"labels": labels.fingerprint()}),
         # Only where it is chosen, as runs of older versions do not name it.
         **({"near_duplicates": True} if config.near_duplicates else {}),
     }
+
+
+def _merge_prompt_versions(assessors: Sequence[Assessor]) -> dict[str, str]:
+    """Return the version of the prompt in each language; those of a panel, where its members have several."""
+    by_lang: dict[str, dict[str, None]] = {}
+    for assessor in assessors:
+        for lang, version in assessor.prompts.versions.items():
+            by_lang.setdefault(lang, {})[version] = None
+    return {lang: ", ".join(versions) for lang, versions in by_lang.items()}
 
 
 def choose_run_folder(

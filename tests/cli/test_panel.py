@@ -2,10 +2,12 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from judge.assess.prompts import find_default_directory
 from tests.cli.test_run import read_files
 from tests.support.command_line import run_judge
 from tests.support.factories import (
@@ -18,6 +20,7 @@ from tests.support.factories import (
     write_rows,
 )
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+from tests.support.rerank_server import rerank
 
 
 def reply_by_model(request: ChatRequest) -> Reply:
@@ -265,6 +268,26 @@ def test_the_prompt_is_the_same_for_all_members(tmp_path: Path) -> None:
         for requests in server.requests:
             prompts.setdefault((requests.body or {})["model"], set()).add(extract_fenced(requests.prompt))
         assert prompts["a"] == prompts["b"]
+
+
+@pytest.mark.parametrize("members", [("lexical", "rerank:server:m"), ("rerank:server:m", "lexical")])
+def test_a_run_does_not_resume_with_another_prompt_of_any_member(
+    members: tuple[str, str], tmp_path: Path
+) -> None:
+    data, prompts = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2)), tmp_path / "prompts"
+    shutil.copytree(find_default_directory(), prompts)
+    with LoopbackServer(rerank) as server:
+        words = (
+            "run", data, "-m", members[0], "-m", members[1], "--rerank-thresholds", "0.2,0.5,0.8",
+            "--base-url", server.url, "--prompts", prompts, "--out", tmp_path / "runs" / "two",
+        )  # fmt: skip
+        assert [run_judge(*words).returncode for _ in range(2)] == [0, 0]
+        template = prompts / "en" / "graded.jinja"
+        text = template.read_text(encoding="utf-8").replace("Grade how far", "Grade strictly how far")
+        template.write_text(text, encoding="utf-8")
+        changed = run_judge(*words)
+    assert changed.returncode == 2
+    assert "holds another run: the prompts changed" in changed.stderr
 
 
 def test_members_without_verdicts_give_no_order(tmp_path: Path) -> None:
