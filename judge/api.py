@@ -105,12 +105,13 @@ def score(
     """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
 
     A text can name several measures, with spaces between them. `dimensions` such as "diversity" are measured,
-    too, without a call. Those that have an option are named by it: `costs` {engine: USD per 1,000 queries},
-    `weights` {part: weight}, `embeddings` such as "lsa", of which only those of a server need calls, at the
-    address `base_url` instead of the provider's, and a file of `feedback`. Embeddings are cached beside
-    `store`, None for the verdict store of the run. With `save` the run's files change, and the first measure
-    decides from then on. Raises InputError when `run` is not a finished run, its files do not fit together,
-    or an option or a dimension is unknown.
+    too, without a call; `judge.run` measures those that ask a model. Those that have an option are named by
+    it: `costs` {engine: USD per 1,000 queries}, `weights` {part: weight}, `embeddings` such as "lsa", of
+    which only those of a server need calls, at the address `base_url` instead of the provider's, and a file
+    of `feedback`. Embeddings are cached beside `store`, None for the verdict store of the run. With `save`
+    the run's files change, and the first measure decides from then on. Raises InputError when `run` is not a
+    finished run, its files do not fit together, an option or a dimension is unknown, or a dimension asks a
+    model.
     """
     if not isinstance(save, bool | np.bool_):
         raise InputError("save is {value!r:.80}, not True or False", value=save)

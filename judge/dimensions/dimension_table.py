@@ -68,15 +68,16 @@ def measure_dimensions(
 ) -> dict[str, DimensionResult]:
     """Return the dimensions of the run by name: those that it has, and those of `names`, measured again.
 
-    Without an `asker`, those that ask a model are left out, and so are the next ones when it has stopped.
-    Raises InputError for an unknown name, and for a dimension that lacks its option.
+    Those that ask a model are left out when the `asker` has stopped. Raises InputError for an unknown name,
+    for a dimension that lacks its option, and without an `asker` for one that asks a model.
     """
     names = set(names)
     if unknown := sorted(names - DIMENSIONS.keys()):
+        free = [str(name) for name, row in DIMENSIONS.items() if asker or row.count_questions is None]
         raise InputError(
             "unknown dimension {name!r}; write one of {names}",
             name=unknown[0],
-            names=SeparatedNames(map(str, DIMENSIONS)),  # as the reader types them
+            names=SeparatedNames(free),  # as the reader types them
         )
     results = dict(run.dimensions)
     for name, row in DIMENSIONS.items():
@@ -87,7 +88,9 @@ def measure_dimensions(
             raise InputError("the dimension {name!r} needs {option}", name=str(name), option=option)
         if row.count_questions is None:
             results[name] = row.measure(replace(run, dimensions=results), options)
-        elif asker is not None and asker.stopped is None:
+        elif asker is None:
+            raise InputError("the dimension {name!r} asks a model: measure it with judge run", name=str(name))
+        elif asker.stopped is None:
             result = row.measure(run, replace(options, asker=asker))
             results[name] = _add_questions(result, asker.questions.get(name))
     return results

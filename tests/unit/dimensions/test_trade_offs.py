@@ -198,12 +198,21 @@ def test_the_report_of_a_run_that_is_scored_again_is_the_same(tmp_path: Path) ->
         ("diversity_embeddings", "needs embeddings", "维度 'diversity_embeddings' 需要 embeddings"),
         (
             "variety",
-            "unknown dimension 'variety'; write one of diversity, ",
+            "unknown dimension 'variety'; write one of diversity, diversity_embeddings, sites, freshness,"
+            " expected_gains, feedback, costs, weights$",
             "未知的维度 'variety'；可用的维度：diversity、diversity_embeddings、",
+        ),
+        *(
+            (
+                name,
+                f"the dimension '{name}' asks a model: measure it with judge run",
+                f"维度 '{name}' 需要调用模型，请使用 judge run 计算",
+            )
+            for name in ("site_grades", "points", "answers", "failures", "explain")
         ),
     ],
 )
-def test_a_dimension_is_not_measured_without_its_option(
+def test_a_dimension_is_not_measured_without_its_option_or_its_model(
     name: str, message: str, chinese: str, tmp_path: Path
 ) -> None:
     judge.run(make_ranked_rows(), "expected", out=str(tmp_path / "run"), depth=2)
