@@ -73,6 +73,8 @@ def run(
     spend_limit = spend_limit or SpendLimit(config.max_calls, config.budget)
     panel = factory.build_panel(config, prepared.assessors, cancel_token, spend_limit)
     folder, store_file = prepared.folder, prepared.store_file
+    options = _build_dimension_options(config, store_file)
+    selftests = look_up_selftests(store_file, identify_assessors(prepared.assessors, config))
     listener = progress or NullProgress()
     with folder.lock():
         with config.source.add_error_context("out"):
@@ -81,8 +83,6 @@ def run(
         if warn:
             for warning in prepared.list_warnings():
                 warn(warning)
-        options = _build_dimension_options(config, store_file)
-        selftests = look_up_selftests(store_file, identify_assessors(prepared.assessors, config))
         with VerdictStore(store_file) as store:
             pairs, pool_key = selection.to_judge.pairs, selection.to_judge.cache_key
             results = asyncio.run(judge_with_panel(pairs, panel, store, config.repeats, listener, pool_key))
@@ -179,7 +179,16 @@ def _list_dimensions(config: Config) -> list[str]:
 
 
 def _build_dimension_options(config: Config, store_file: Path) -> DimensionOptions:
-    """Return the options of dimensions; embeddings are cached beside the verdict store."""
+    """Return the options of dimensions; embeddings are cached beside the verdict store.
+
+    Raises InputError for a file of feedback that cannot be read, SetupError for embeddings that cannot be
+    opened.
+    """
+    feedback = None
+    if config.feedback:
+        (path,) = run_input.list_existing_files(config, "feedback")
+        with config.source.add_error_context("feedback"):
+            feedback = read_feedback(path)
     embeddings = config.diversity_embeddings
     provider = (embeddings or "").partition(":")[0]
     # The server of one provider must not get the key of another one.
@@ -190,7 +199,7 @@ def _build_dimension_options(config: Config, store_file: Path) -> DimensionOptio
         weights=config.weights,
         diversity_embeddings=embeddings,
         embed=factory.build_embedder(embeddings, store_file, base_url) if embeddings else None,
-        feedback=read_feedback(Path(config.feedback)) if config.feedback else None,
+        feedback=feedback,
     )
 
 

@@ -150,6 +150,15 @@ def test_feedback_about_another_run_is_a_remark_by_kind(tmp_path: Path) -> None:
 
 def test_a_bad_file_ends_the_run_before_a_call(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "data.jsonl", [{"query": "x", "engine": "a", "snippet": "x"}])
-    words = ("run", data, "-m", "lexical", "--feedback", tmp_path / "none.csv", "--out", tmp_path / "out")
-    assert run_judge(*words).returncode == 2
+    toml, feedback, out = tmp_path / "judge.toml", tmp_path / "feedback.csv", tmp_path / "out"
+    toml.write_text(f'feedback = "{feedback}"\n', encoding="utf-8")
+    words = ("run", data, "-m", "lexical", "--out", out)
+    results = [run_judge(*words, "--config", toml)]
+    feedback.write_text("q 0 d 1\n", encoding="utf-8")
+    results.append(run_judge(*words, "--config", toml))
+    assert [result.returncode for result in results] == [2, 2]
+    assert results[0].stderr == f"judge: {toml}: feedback: {feedback}: no such file\n"
+    assert results[1].stderr.startswith(f"judge: {toml}: feedback: {feedback}: user feedback is a CSV")
     assert not (tmp_path / "verdicts.sqlite").exists()
+    # A run that judged nothing leaves its folder to the next one.
+    assert run_judge(*words, "--scale", "binary").returncode == 0
