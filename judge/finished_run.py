@@ -68,6 +68,7 @@ def export_run(folder: RunFolder, result: RunResult, *, with_report: bool = True
         trec.add(entry)
         if queries:
             queries.add(entry)
+    export.remove_earlier_lists(folder, result.dataset.engines)
     paths = [
         folder.write_json("summary.json", to_json(summary)),
         export.write_scores(folder, result.scores),

@@ -4,12 +4,14 @@ import csv
 import hashlib
 import io
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
 from judge.dataset.cells import escape_cell, escape_column
 from judge.dataset.labels import list_unreturned
+from judge.errors import InputError
 from judge.files.cache import hash_data, hash_file, make_key
 from judge.files.filesystem import make_file_name
 from judge.files.json_text import dump_json
@@ -18,6 +20,7 @@ from judge.files.stored_records import TemporaryLines
 from judge.measure.agreement import compute_median_grade
 from judge.measure.score import Scores
 from judge.runs.folder import RunFolder
+from judge.runs.load import load_summary
 from judge.runs.record_json import to_json
 from judge.runs.results_file import QueryEntry
 from judge.runs.run_result import RunResult
@@ -31,13 +34,18 @@ _INPUTS = (
 
 
 def write_judgments(folder: RunFolder, run: JudgedRun) -> None:
-    """Write the judgments, which all other files follow from, beside the dataset and the options."""
+    """Write the judgments, which all other files follow from, beside the dataset and the options.
+
+    The judgments of the members of an earlier run in the folder are removed.
+    """
     log = run.judgments
     folder.write("judgments.jsonl", log.read_lines() if isinstance(log, JudgmentLog) else dump_judgments(log))
     if run.members:
         members = run.members.items()
         lines = (dump_judgments(own, f'{{"member": {dump_json(name)}, ') for name, own in members)
         folder.write("members.jsonl", chain.from_iterable(lines))
+    else:
+        folder.remove("members.jsonl")
 
 
 def write_scores(folder: RunFolder, scores: Scores) -> Path:
@@ -69,6 +77,18 @@ class TrecFiles:
             of_engine = range(number, len(self._lists), len(self._names))
             paths.append(self._folder.write(name, self._lists.read_lines(of_engine)))
         return paths
+
+
+def remove_earlier_lists(folder: RunFolder, engines: Iterable[str]) -> None:
+    """Remove the TREC files of engines of an earlier run in the folder that are not among `engines`.
+
+    Only files that summary.json names are removed, so it must still be that of the earlier run.
+    """
+    names = make_trec_file_names(engines).values()
+    with suppress(InputError):  # without a readable summary.json, no engine is known
+        for name in make_trec_file_names(load_summary(folder).engines).values():
+            if name not in names:
+                folder.remove(name)
 
 
 def make_files_key(folder: RunFolder, run: JudgedRun, *, with_report: bool) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from judge.dataset.text_files import number_lines
 from judge.errors import InputError, StoreError, explain_error
-from judge.files.filesystem import hold_lock, open_text, remove_abandoned, write_file
+from judge.files.filesystem import explain_unusable, hold_lock, open_text, remove_abandoned, write_file
 from judge.files.json_text import dump_json
 from judge.messages import Message, join_messages
 from judge.records import JsonDict
@@ -210,6 +210,15 @@ class RunFolder:
                 error=explain_error(error),
             ) from error
         return path
+
+    def remove(self, name: str) -> None:
+        """Remove the regular file `name`, if there is one; raise InputError or StoreError if that fails."""
+        path = self.path / name
+        try:
+            if path.is_file() and not path.is_symlink():
+                path.unlink()
+        except OSError as error:
+            raise explain_unusable(path, Message("cannot be removed"), error) from error
 
     def write_json(self, name: str, value: object) -> Path:
         """Write a JSON value as file `name`, indented, and return its path; see `write`."""

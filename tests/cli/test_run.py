@@ -110,6 +110,27 @@ def test_a_run_without_a_reply_gives_its_folder_to_one_with_the_right_options(tm
     assert [each["error"] for each in read_judgments(tmp_path / "one")] == [None, None]
 
 
+def test_a_run_removes_the_lists_and_members_of_the_run_whose_folder_it_takes(tmp_path: Path) -> None:
+    data, out, other = tmp_path / "d.jsonl", tmp_path / "one", tmp_path / "other.trec"
+    with LoopbackServer(lambda request: Reply(status=404, body="{}")) as wrong:
+        panel = (*make_words(write_rows(data, make_rows(1, 3, 2)), wrong), "-m", "openai:b")
+        assert run_judge(*panel, "--out", out, *SURE).returncode == 3
+    lists = {f"run.engine{number}.trec" for number in range(3)}
+    assert {*lists, "members.jsonl"} <= {path.name for path in out.iterdir()}
+    (out / "run.mine.trec").write_text("mine", encoding="utf-8")
+    (out / "run.engine2.trec").rename(other)
+    (out / "run.engine2.trec").symlink_to(other)
+    write_rows(data, make_rows(1, 1, 2))
+    assert run_judge("run", data, "-m", "lexical", "--out", out).returncode == 0
+    names = {path.name for path in out.iterdir()}
+    # Only regular files that the earlier run wrote are removed.
+    assert sorted(name for name in names if name.endswith(".trec")) == [
+        "run.engine0.trec", "run.engine2.trec", "run.mine.trec",
+    ]  # fmt: skip
+    assert other.exists()
+    assert "members.jsonl" not in names
+
+
 def test_repeats_are_paid_for_each_and_never_shared(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 3))
 
