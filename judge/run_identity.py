@@ -19,7 +19,7 @@ from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
 from judge.flags import EMPTY_SNIPPET
 from judge.messages import Message, SeparatedNames, join_messages
-from judge.models.providers import PROVIDERS, split_address
+from judge.models.providers import PROVIDERS, split_address, strip_provider
 from judge.models.redaction import find_secrets
 from judge.models.server import redact_url
 from judge.records import BINARY, GRADED
@@ -112,7 +112,7 @@ def choose_run_folder(
         return RunFolder(Path(config.out)), identity
     stem = Path(config.data or config.topics or "rows").name.split(".")[0]
     stem = stem.encode("utf-8", "replace")[:150].decode(errors="ignore")  # a name has at most 255 bytes
-    model_name = split_address(config.model)[0].rpartition(":")[2]
+    model_name = strip_provider(split_address(config.model)[0])
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
     name = "-".join(re.sub(r"[^\w.]+", "_", word) for word in (stem, model_name, digest))
     return RunFolder(_RUNS_FOLDER / name), identity

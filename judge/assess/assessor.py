@@ -27,7 +27,7 @@ from judge.flags import (
 )
 from judge.messages import Message
 from judge.models.negotiation import find_max_tokens
-from judge.models.providers import Model
+from judge.models.providers import Model, strip_provider
 from judge.parsing.verdict import parse_verdict
 from judge.records import (
     CONTENT_FILTER,
@@ -107,6 +107,7 @@ class Assessor:
         self.model = model
         self.scale = scale
         self.name = name or f"{model.name}/{scale.name}"
+        self._server_name = strip_provider(model.name)
         self.prompts = prompts
         self._warnings = warnings
         #: The queries and snippets that the prompt shows with their grades.
@@ -233,9 +234,11 @@ class Assessor:
 
     def _list_flags(self, verdict: Verdict, completion: Completion, prompt: Prompt) -> Sequence[str]:
         flags = []
-        name, served = self.model.name, completion.model
-        if served and not (name.endswith(served) or served.startswith(name.rpartition(":")[2])):
-            flags.append(f"{SERVED_BY}:{completion.model}")
+        name, served = self._server_name, completion.model
+        # A server can add a date, and leave out a path or a variant: owner/name:free is served as name.
+        ends = name, name.rpartition(":")[0]
+        if served and not served.startswith(name) and not any(end.endswith(served) for end in ends):
+            flags.append(f"{SERVED_BY}:{served}")
         if _is_echo(verdict.reason, prompt.system):
             flags.append(PROMPT_ECHO)
         return flags

@@ -239,3 +239,9 @@ def find_provider(spec: str) -> tuple[Provider | None, str]:
         if name not in ("", spec):
             return provider, name
     return None, spec
+
+
+def strip_provider(spec: str) -> str:
+    """Return the name that its server has for the model called `spec`; it can have colons of its own."""
+    provider, _ = find_provider(spec)
+    return spec.split(":", provider.spelling.count(":"))[-1] if provider else spec

@@ -1,5 +1,6 @@
 """What was asked becomes the things a run works with."""
 
+import re
 from dataclasses import FrozenInstanceError, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +13,8 @@ from judge.config.run import Config
 from judge.dataset.labels import Label, choose_label_scale
 from judge.errors import InputError, SetupError
 from judge.records import BINARY, GRADED, Sampling, Scale, ScaleName
-from judge.run_identity import check_identity
+from judge.run_identity import check_identity, choose_run_folder
+from judge.run_input import load_pooled_dataset
 from judge.runs.folder import RunFolder
 from tests.support.cases import check_each
 
@@ -171,6 +173,22 @@ def test_the_member_of_a_panel_that_occurs_twice_is_named() -> None:
     config = Config(model="lexical", panel=("openai:b", f"openai:b@{url}"), base_url=url)
     with pytest.raises(SetupError, match=rf"^the panel holds 'openai:b/graded at {url}' twice;"):
         factory.build_assessors(config, needs_key=False)
+
+
+@check_each(
+    ("model", "name"),
+    [
+        ("openai:qwen3:8b", "qwen3_8b"),
+        ("langchain:ollama:qwen3:8b", "qwen3_8b"),
+        ("openai:owner/m@http://127.0.0.1:1/v1", "owner_m"),
+        ("lexical", "lexical"),
+    ],
+)
+def test_the_folder_of_a_run_is_named_after_its_data_and_its_model(model: str, name: str) -> None:
+    config = Config(model=model)
+    pooled = load_pooled_dataset(config, [{"query": "tea", "snippet": "Tea is a drink."}])
+    folder, _ = choose_run_folder(config, pooled, factory.build_assessors(Config(model="lexical")))
+    assert re.fullmatch(rf"rows-{name}-[0-9a-f]{{8}}", folder.path.name)
 
 
 @pytest.mark.parametrize(

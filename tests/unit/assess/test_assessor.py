@@ -24,10 +24,11 @@ PAIR = build_pool(
 class EchoModel:
     """A model that replies as `served`, with this many letters of its instructions as the reason."""
 
-    name, endpoint = "openai:m", ""
+    endpoint = ""
     params: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, letters: int, served: str) -> None:
+    def __init__(self, letters: int, served: str, name: str = "openai:m") -> None:
+        self.name = name
         self._letters = letters
         self._served = served
 
@@ -50,6 +51,18 @@ class TextModel(EchoModel):
         return Completion(self._text, "", "stop", {})
 
 
+def ask_for_flags(model: EchoModel) -> tuple[str, ...]:
+    """Return the flags of the verdict of `model`."""
+
+    async def ask() -> tuple[str, ...]:
+        assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
+        answer = await assessor.ask(assessor.make_assignments(PAIR, 1)[0], assessor.model.complete)
+        assert isinstance(answer, StoredVerdict)
+        return answer.flags
+
+    return virtual_time.run(ask())
+
+
 @check_each(
     ("letters", "served", "flags"),
     [
@@ -63,15 +76,26 @@ class TextModel(EchoModel):
 def test_a_verdict_has_flags_for_an_echo_of_the_prompt_and_for_another_model(
     letters: int, served: str, flags: tuple[str, ...]
 ) -> None:
-    async def ask_for_flags() -> tuple[str, ...]:
-        assessor = Assessor(
-            EchoModel(letters, served), load_prompts(find_default_directory(), GRADED), GRADED
-        )
-        answer = await assessor.ask(assessor.make_assignments(PAIR, 1)[0], assessor.model.complete)
-        assert isinstance(answer, StoredVerdict)
-        return answer.flags
+    assert ask_for_flags(EchoModel(letters, served)) == flags
 
-    assert virtual_time.run(ask_for_flags()) == flags
+
+@check_each(
+    ("name", "served", "is_other"),
+    [
+        ("openai:qwen3:8b", "qwen3:8b-q4_K_M", False),
+        ("openai:qwen3:8b", "8b-of-another-model", True),
+        ("openai:qwen3:8b", "qwen3:4b", True),
+        ("openai:owner/chat:free", "owner/chat", False),
+        ("openai:owner/chat:free", "chat", False),
+        ("openai:owner/chat:free", "owner/other:free", True),
+        ("decision:openai:qwen3:8b", "qwen3:8b", False),
+        ("langchain:ollama:qwen3:8b", "qwen3:8b-q4_K_M", False),
+        ("rerank:server:owner/m", "m", False),
+        ("lexical", "lexical", False),
+    ],
+)
+def test_a_colon_in_the_name_of_a_model_is_part_of_it(name: str, served: str, is_other: bool) -> None:
+    assert ask_for_flags(EchoModel(0, served, name)) == ((f"served_by:{served}",) if is_other else ())
 
 
 @check_each(
