@@ -78,7 +78,10 @@ def measure_costs(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     remarks, ranges = _describe_prices(run, prices, listed), {relevant: (0.0, float(cutoff))}
     result = summarise_dimension(values, run.dataset.engines, remarks, ranges=ranges)
     engines = {
-        engine: {**means, **_price_engine(means[relevant], prices.get(engine), relevant)}
+        engine: {
+            **means,
+            **_price_engine(result.summary.find_mean(engine, relevant), prices.get(engine), relevant),
+        }
         for engine, means in result.summary.engines.items()
     }
     return replace(result, summary=replace(result.summary, engines=engines))

@@ -52,6 +52,14 @@ def test_a_relevant_result_costs_the_price_by_their_mean_number(tmp_path: Path) 
     assert costs.remarks == ("no engine of this run is called 'd'",)
 
 
+def test_engines_that_all_failed_have_a_price_of_queries_alone(tmp_path: Path) -> None:
+    rows = [{"query": query, "engine": "a", "error": "http_500"} for query in ("q1", "q2")]
+    costs = judge.run(rows, "lexical", out=str(tmp_path / "run"), costs=["a=6"]).summary.dimensions["costs"]
+    assert costs.measures == ["USD/1000 queries", "USD/1000 relevant@5"]
+    assert costs.find_mean("a", "USD/1000 queries") == DimensionMean(6.0, None, 0)
+    assert costs.find_mean("a", "USD/1000 relevant@5") == DimensionMean(None, None, 0)
+
+
 def test_a_misspelt_engine_is_an_error_before_anything_is_paid(tmp_path: Path) -> None:
     named = [
         {**row, "engine": {"a": "lantern", "b": "compass", "c": "magpie"}[str(row["engine"])]}
