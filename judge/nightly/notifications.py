@@ -57,7 +57,7 @@ from judge.runs.record_json import to_json
 if TYPE_CHECKING:
     import aiohttp
 
-#: The last message sent to the webhook; the same message is not sent twice.
+#: The last message sent to the webhook, without its link; the same message is not sent twice.
 _SENT_FILE = "webhook.txt"
 #: The most bytes of a message in UTF-8; Feishu and DingTalk take 20 kB, WeCom less.
 _MESSAGE_BYTES = 12_000
@@ -113,12 +113,15 @@ def _send(
     message: NightMessage,
     t: Translator,
 ) -> str:
-    """Send the message to the webhook, unless it was sent before; return a line about that."""
+    """Send the message to the webhook, unless it was sent before; return a line about that.
+
+    A message that differs in its link alone is the same: the page of a job has another address on each start.
+    """
     link = webhook.link.replace("{date}", record.date.isoformat()) or _make_job_url(environ)
     most = (_WECOM_BYTES if webhook.kind == "wecom" else _MESSAGE_BYTES) - len(f"\n{link}".encode())
-    lines = _truncate_lines(map(format_plain, (message.title, *message.lines)), most)
-    text = "\n".join((*lines, *filter(None, [link])))
-    sent = f"{webhook.kind}\n{text}\n"
+    lines = [format_plain(line) for line in (message.title, *message.lines)]
+    text = "\n".join((*_truncate_lines(lines, most), *filter(None, [link])))
+    sent = "\n".join((webhook.kind, *lines, ""))
     with suppress(OSError, UnicodeDecodeError):
         if read_text(files.path / _SENT_FILE) == sent:
             return t("webhook: {kind} message was sent before", kind=webhook.kind)

@@ -238,6 +238,20 @@ def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tm
     assert "secretpart" not in "".join(path.read_text() for path in tmp_path.iterdir() if path.is_file())
 
 
+def test_a_job_that_runs_again_does_not_send_the_same_message_again(tmp_path: Path) -> None:
+    with LoopbackServer(lambda requests: Reply(body="ok")) as server:
+        webhook, record = notifications.Webhook("slack", server.url), parse_record(make_regression())
+        job = {"GITHUB_SERVER_URL": "https://github.example", "GITHUB_REPOSITORY": "our/search"}
+        messages = [
+            notifications.publish(tmp_path, record, {**job, "GITHUB_RUN_ID": run}, webhook)[0][-1]
+            for run in ("9", "10")
+        ]
+        (request,) = server.requests
+    assert messages == ["webhook: slack message was sent", "webhook: slack message was sent before"]
+    assert request.body
+    assert request.body["text"].endswith("\nhttps://github.example/our/search/actions/runs/9")
+
+
 def test_a_record_goes_through_json_unchanged() -> None:
     """The records of these tests have the shape of the file."""
     assert json.loads(json.dumps(make_regression())) == make_regression()
