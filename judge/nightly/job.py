@@ -325,7 +325,7 @@ def _make_record(
         exit=EXIT_CODES[decision.status],
         reasons=decision.reasons,
         finished=decision.state in ("finished", "stopped"),
-        complete=decision.state != "unfinished",
+        complete=decision.state in ("finished", "undecided"),
         missing=decision.missing,
         stopped=decision.state == "stopped",
         remarks=tuple(collect_remarks(context, judged_night, evidence, unused)),

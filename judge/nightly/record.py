@@ -277,9 +277,10 @@ class EngineSettings:
 class NightRecord:
     """All that was measured and decided in a night.
 
-    A night is `finished` when the same command has nothing left to do, and `complete`, so that it can be
-    the baseline, when no judgment or answer is missing; `missing` are the reasons about those that are, which
-    a file of an earlier version does not have. It is `stopped` when it ended after the canaries.
+    A night is `finished` when the same command has nothing left to do, and `complete`, which the baseline
+    must be, when its pool was judged and no judgment or answer is missing; `missing` are the reasons about
+    those that are, which a file of an earlier version does not have. It is `stopped` when it ended after the
+    canaries.
     `cost` is that of all its verdicts, `cost_total` what this night itself paid. `quarantined_store` names
     the store with the verdicts of an assessor that drifted, relative to the night's folder.
     """
