@@ -29,8 +29,7 @@ from judge.nightly.engine_changes import (
     find_without_text,
 )
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
-from judge.nightly.stores import JudgedNight
-from judge.run_identity import choose_store_path
+from judge.nightly.stores import JudgedNight, NightStores
 from judge.runs.run_result import RunResult
 
 
@@ -104,7 +103,7 @@ def _compare(
     if changes and judged_night.quarantined_store is None:  # its verdicts can be of two assessors
         to_accept = _advise_on_two_assessors(canaries)
         if canaries and canaries.compares_with_baseline and not later_models:
-            suspect_store = str(choose_store_path(context.config))
+            suspect_store = str(NightStores.from_context(context).shared)
     dropped = find_dropped(run.summary.engines, baseline.engines, command, is_collected=context.is_collected)
     evidence = replace(
         evidence,
