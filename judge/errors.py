@@ -26,10 +26,11 @@ from __future__ import annotations
 import copyreg
 import errno
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from judge.messages import Message, Translator
+from judge.messages import Message, OptionName, Translator
 
 if TYPE_CHECKING:
     from judge.records import Usage
@@ -265,3 +266,13 @@ def suggest_name(name: str, names: Iterable[str]) -> str:
     """Return "; did you mean 'depth'?" for the one of `names` that is closest to `name`, "" if none is."""
     near = get_close_matches(name, names, n=1)
     return Message("; did you mean {name!r}?", name=near[0]) if near else ""
+
+
+@contextmanager
+def name_option_in_errors(option: str) -> Iterator[None]:
+    """Put the name of an option before the message of an InputError about its value."""
+    try:
+        yield
+    except InputError as error:
+        error.message = Message("{name}: {value}", name=OptionName(option), value=error.message)
+        raise

@@ -14,7 +14,7 @@ from judge.dataset.labels import LabelSet, draw_sample, label_expected
 from judge.dataset.query_reader import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS, FIELDS, RowFormat
 from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_dataset
-from judge.errors import InputError, suggest_name
+from judge.errors import InputError, name_option_in_errors, suggest_name
 from judge.files.cache import FileCache, hash_data, hash_file, make_cache_path, make_key
 from judge.measure.measures import Measure, resolve_measures
 from judge.messages import Message, NameList, OptionName, SeparatedNames
@@ -129,11 +129,11 @@ def _make_row_format(config: Config) -> RowFormat:
             name, _, column = option.partition("=")
             name = name.strip()
             if not column:
-                example = f"{name}=COLUMN" if name in COLUMN_FIELDS else "snippet=text"
+                field = name if name in COLUMN_FIELDS else "snippet"
                 raise InputError(
-                    "--columns is {option!r}; it must be FIELD=COLUMN, such as {example}",
+                    "--columns is {option!r}; it must name a field and its column, such as {example}",
                     option=option,
-                    example=example,
+                    example=OptionName(f"--columns {field}=COLUMN"),
                 )
             if name not in COLUMN_FIELDS:
                 raise InputError(
@@ -174,7 +174,7 @@ def list_existing_files(config: Config, name: str) -> list[Path]:
 
 def choose_measures(config: Config) -> tuple[Measure, ...]:
     """Return the measures of `config`, or the defaults; raise InputError as `resolve_measures` does."""
-    with config.source.add_error_context("measures"):
+    with config.source.add_error_context("measures"), name_option_in_errors("--measures"):
         return resolve_measures(config.measures, config.depth, config.grading)
 
 

@@ -217,7 +217,7 @@ def explain_usage_error(text: str, refused: Sequence[object] = ()) -> Message:
         if refused:
             return Message(
                 "{key} is {value:.80}; {requirement}",
-                key=values["name"].replace("'", ""),
+                key=values["name"].replace("'", "").partition(" / ")[0],
                 value=repr(refused[0]),
                 requirement=values["reason"],
             )

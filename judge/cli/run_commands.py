@@ -35,6 +35,7 @@ from judge.records import LEXICAL
 if TYPE_CHECKING:
     from judge.collect.raw_log import EngineTally
     from judge.config.run import Config
+    from judge.config.toml_file import ConfigSource
 
 _SELFTEST_REPEATS = Option(help="Judge the probes N times; the last time counts.", group=ASSESSOR)
 _SELFTEST_OUT = Option(
@@ -142,7 +143,9 @@ def _format_option(model: type[Any], name: str, option: Option, *, table: str = 
     from judge.measure.measures import DEFAULT_MEASURES
 
     spellings = list_spellings(model, list_options(model))
-    yield from _format_comment(t.replace_edit(partial(name_keys, spellings=spellings))(option.help))
+    yield from _format_comment(
+        t.replace_edit(partial(name_keys, spellings=spellings))(option.file_help or option.help)
+    )
     field = list_fields(model)[name]
     if name in _SET_FIRST:
         yield f"{name} = {option.example}"
@@ -287,7 +290,7 @@ def collect(context: typer.Context, config: _CollectConfigOption = None) -> None
     with raise_on_signals():
         result = collection.collect(options, listener=make_progress_listener(COLLECTING))
     for name, tally in result.engines.items():
-        print_message("{name}: {value}", name=name, value=_describe_tally(tally))
+        print_message("{name}: {value}", name=name, value=_describe_tally(tally, options.source))
     for remark in (*result.remarks, *result.short_lists.values()):
         print_message(remark)
     calls = count_new_calls(t, result.calls_made)
@@ -298,7 +301,7 @@ def collect(context: typer.Context, config: _CollectConfigOption = None) -> None
         raise result.incomplete
 
 
-def _describe_tally(tally: EngineTally) -> str:
+def _describe_tally(tally: EngineTally, source: ConfigSource) -> str:
     total = tally.answered + tally.failed
     parts = [t("answered {answered:,} of {asked:,}", answered=tally.answered, asked=total)]
     if tally.empty:
@@ -317,7 +320,6 @@ def _describe_tally(tally: EngineTally) -> str:
         )
     for reason, count in [*tally.errors.items()][:1]:
         share = "" if count == tally.failed else t(", {count:,} of them", count=count)
-        parts.append(
-            t("failed on {failed:,}{share}: {reason}", failed=tally.failed, share=share, reason=reason)
-        )
+        why = source.name_keys_in(Message(reason))
+        parts.append(t("failed on {failed:,}{share}: {reason}", failed=tally.failed, share=share, reason=why))
     return t("; ").join(parts)

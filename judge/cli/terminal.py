@@ -22,7 +22,7 @@ import typer
 
 from judge.characters import count_columns, escape_controls, find_line_breaks
 from judge.config.environment import copy_environment
-from judge.errors import InputError, JudgeError
+from judge.errors import InputError, JudgeError, name_option_in_errors
 from judge.messages import UI_LANGUAGES, Translator
 
 if TYPE_CHECKING:
@@ -106,7 +106,8 @@ def parse_measure_names(measures: str | None) -> list[str] | None:
     """Return the full names of the measures that an option lists; raise InputError for an unknown one."""
     from judge.measure.measures import parse_measures
 
-    return [str(measure) for measure in parse_measures(measures)] if measures is not None else None
+    with name_option_in_errors("--measures"):
+        return [str(measure) for measure in parse_measures(measures)] if measures is not None else None
 
 
 def format_duration(seconds: float) -> str:

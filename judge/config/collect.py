@@ -55,6 +55,11 @@ class CollectConfig(Options):
         " (also -generic, -generic-advanced), bocha, http:NAME (described in a TOML file) or langchain:CLASS;"
         " repeatable.",
         ...,
+        file_help=Message(
+            "searxng, brave, bing, serper, serpapi-google, serpapi-baidu, serpapi-bing, tavily, exa,"
+            " aliyun-iqs (also -generic, -generic-advanced), bocha, http:NAME (described in a table"
+            " [collect.engines.NAME]) or langchain:CLASS."
+        ),
         title="engine",
         example='["searxng", "brave"]',
         flags=("--engine",),
@@ -78,6 +83,7 @@ class CollectConfig(Options):
     base_urls: Addresses = _engine(
         "Other addresses of engines; on the command line NAME=URL, repeatable.",
         {},
+        file_help=Message("Other addresses of engines."),
         example='{ searxng = "http://localhost" }',
         flags=("--base-url",),
     )

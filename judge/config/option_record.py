@@ -25,6 +25,7 @@ NIGHTS_FOLDER = "runs/nights"
 class Option:
     """An option: its text in help, which is a message of the catalogue, and its group there.
 
+    `file_help` replaces the text in a judge.toml, where the command line has another form of the value.
     `example` is a value in TOML, for an option without a default. `flags` replace `--NAME`. `type` is what
     the command line reads, if it is not the type of the field; `place` "file" leaves the option to TOML
     files. A run that resumes may have another value where `is_changeable`. `judge selftest` takes no option
@@ -33,6 +34,7 @@ class Option:
 
     help: str
     group: str
+    file_help: str = ""
     example: str = ""
     flags: tuple[str, ...] = ()
     type: Any = None

@@ -158,7 +158,9 @@ def _read_addresses(value: object) -> object:
         name, _, url = str(text).partition("=")
         if not (name and url):
             raise InputError(
-                "--base-url is {value!r:.80}; it must be NAME=URL, e.g. searxng=http://localhost", value=text
+                "--base-url is {value!r:.80}; it must be an engine and its address, such as {form}",
+                value=text,
+                form=OptionName("--base-url searxng=URL"),
             )
     return dict(str(text).split("=", 1) for text in value)
 
@@ -189,8 +191,14 @@ PriceNumbers = Annotated[
 Thresholds = Annotated[
     tuple[NumberValue, ...],
     BeforeValidator(_split_numbers),
-    Field(strict=False, min_length=1, description=Message("a list of scores such as [0.2, 0.5, 0.8]")),
+    Field(
+        strict=False,
+        min_length=1,
+        description=Message("one or more scores: {form}", form=OptionName("--rerank-thresholds SCORE,SCORE")),
+    ),
 ]
 Addresses = Annotated[
-    Mapping[str, str], BeforeValidator(_read_addresses), Field(description=Message("a table of texts"))
+    Mapping[str, str],
+    BeforeValidator(_read_addresses),
+    Field(description=Message('a table such as {searxng = "http://localhost"}')),
 ]

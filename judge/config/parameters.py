@@ -1,7 +1,8 @@
 """Messages for callers of the Python functions, which have parameters where the command line has options."""
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, wraps
 from typing import ParamSpec, TypeVar
 
@@ -30,11 +31,8 @@ def name_parameters(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        try:
+        with name_parameters_in_errors(function.__name__):
             result = function(*args, **kwargs)
-        except JudgeError as error:
-            _rename_options(error, function.__name__)
-            raise
         incomplete = getattr(result, "incomplete", None)
         if isinstance(incomplete, JudgeError):
             _rename_options(incomplete, function.__name__)
@@ -42,6 +40,16 @@ def name_parameters(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
     call.__module__ = "judge"  # for pickle, which imports functions by name
     return call
+
+
+@contextmanager
+def name_parameters_in_errors(function: str = "") -> Iterator[None]:
+    """Name parameters in the message of an error, those of `function` where they have other names."""
+    try:
+        yield
+    except JudgeError as error:
+        _rename_options(error, function)
+        raise
 
 
 def _rename_options(error: JudgeError, function: str) -> None:

@@ -1,6 +1,7 @@
 """The options of a run: from the command line or the Python call, else the TOML file, else their defaults."""
 
-from collections.abc import Set
+from collections.abc import Callable, Set
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
+from pydantic_core import ArgsKwargs
 
 from judge.config.environment import copy_environment
 from judge.config.option_checks import STRICT, Options, list_options, make_source, option
@@ -30,9 +32,10 @@ from judge.config.option_types import (
     Weights,
     WholeNumber,
 )
+from judge.config.parameters import name_parameters_in_errors
 from judge.config.run_checks import check_needed_options, check_tables, check_together, find_unfit_options
 from judge.config.toml_file import TABLES, ConfigSource, read_toml, rename_options
-from judge.errors import InputError
+from judge.errors import InputError, name_option_in_errors
 from judge.messages import Message
 from judge.models.providers import FORMS, check_embeddings, split_address
 from judge.models.redaction import find_secrets, mask
@@ -55,7 +58,9 @@ MAX_TOKENS, MAX_TOKENS_THINKING = 512, 8192
 
 _ScaleName = Annotated[ScaleName, Field(description=Message("'graded' (0-3) or 'binary' (yes/no)"))]
 _Language = Annotated[LangChoice, Field(description=Message("'auto', 'zh' or 'en'"))]
-_Embeddings = Annotated[str, AfterValidator(check_embeddings)]
+_Embeddings = Annotated[
+    str, AfterValidator(name_option_in_errors("--diversity-embeddings")(check_embeddings))
+]
 _Place = Annotated[Literal["local", "ray"], Field(description=Message("'local' or 'ray'"))]
 _AssessorName = Annotated[Literal["judge", "deepeval"], Field(description=Message("'judge' or 'deepeval'"))]
 _input, _assessor = partial(option, group=INPUT), partial(option, group=ASSESSOR)
@@ -87,6 +92,7 @@ class Config(Options):
     trec_runs: PathList = _input(
         "TREC input: a run file; repeatable, and more of them can follow it.",
         (),
+        file_help=Message("TREC input: run files, one for each engine."),
         example='["bm25.run", "dense.run"]',
         flags=("--run",),
     )
@@ -94,6 +100,7 @@ class Config(Options):
         "Names of the dataset's columns; on the command line FIELD=COLUMN, e.g. snippet=text,query=q,"
         " repeatable.",
         (),
+        file_help=Message("Names of the dataset's columns by field."),
         example='{ snippet = "text", query = "q" }',
     )
     complete: bool = _input(
@@ -133,6 +140,7 @@ class Config(Options):
     )
     rerank_thresholds: Thresholds | None = _assessor(
         "Scores at which a reranker's grades 1, 2, … begin, e.g. 0.2,0.5,0.8 (default: fitted on --qrels).",
+        file_help=Message("Scores at which a reranker's grades 1, 2, … begin (default: fitted on --qrels)."),
         example="[0.2, 0.5, 0.8]",
         for_datasets=True,
     )
@@ -176,6 +184,7 @@ class Config(Options):
     )
     measures: Measures | None = _measuring(
         'Measures, e.g. "nDCG@10 AP@10 P@5"; the first one decides.',
+        file_help=Message("Measures; the first one decides."),
         type=str,
         for_datasets=True,
         for_scores=True,
@@ -211,6 +220,10 @@ class Config(Options):
         "Also measure what relevant results cost: ENGINE=USD per 1,000 queries, e.g. a=5,b=0.3; the"
         " word list takes list prices only; free.",
         default=(),
+        file_help=Message(
+            "Also measure what relevant results cost: USD per 1,000 queries of each engine;"
+            ' "list" takes list prices only; free.'
+        ),
         example="{ tavily = 8.0, own = 0.3 }",
     )
     site_grades: bool = _dimension(
@@ -244,6 +257,10 @@ class Config(Options):
         "Also compute a weighted total: relevance, recall (needs --points), quality (--site-grades),"
         " diversity (--diversity); e.g. relevance=0.7,diversity=0.3; free.",
         default=(),
+        file_help=Message(
+            "Also compute a weighted total: relevance, recall (needs --points), quality"
+            " (--site-grades), diversity (--diversity); free."
+        ),
         example="{ relevance = 1.0 }",
     )
     concurrency: Annotated[CountValue, Field(le=100_000)] = _limit(
@@ -286,6 +303,10 @@ class Config(Options):
     )
     price: PriceNumbers | None = _limit(
         "Price of the model in USD per million tokens; on the command line INPUT,OUTPUT[,CACHED].",
+        file_help=Message(
+            "Price of the model in USD per million tokens: of input, output and, as a third number,"
+            " cached tokens."
+        ),
         example="[0.4, 1.2]",
     )
     prices: PathText | None = _limit(
@@ -302,10 +323,15 @@ class Config(Options):
         if self.max_tokens is None:
             object.__setattr__(self, "max_tokens", MAX_TOKENS_THINKING if self.thinking else MAX_TOKENS)
 
-    @model_validator(mode="after")
-    def _check_together(self) -> Self:
-        check_together(self)
-        return self
+    @model_validator(mode="wrap")
+    @classmethod
+    def _check_together(cls, data: Any, validate: Callable[[Any], Self]) -> Self:  # noqa: ANN401
+        # A call `Config(…)` in Python has no source: its errors name parameters.
+        is_call = isinstance(data, ArgsKwargs) and "source" not in (data.kwargs or {})
+        with name_parameters_in_errors() if is_call else nullcontext():
+            config = validate(data)
+            check_together(config)
+            return config
 
     @property
     def models(self) -> tuple[str, ...]:

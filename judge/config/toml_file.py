@@ -195,14 +195,14 @@ class ConfigSource:
             return message
         message = self.name_keys_in(message)
         if not message.startswith("["):
-            if key and not message.startswith(f"{key} "):
+            if key and not message.startswith((f"{key} ", f"{key}: ")):
                 message = Message("{name}: {value}", name=key, value=message)
             if self.table:
                 message = Message("[{name}] {error}", name=self.table, error=message)
         return Message("{file}: {error}", file=self.file, error=message)
 
     def check_exists(self, option: str, *paths: Path) -> None:
-        """Raise InputError when one of `paths`, the value of `option`, does not exist.
+        """Raise InputError when one of `paths`, the value of `option`, does not exist or is a folder.
 
         Relative paths start at the current folder, also those in a file elsewhere; the message says so.
         """
@@ -217,6 +217,8 @@ class ConfigSource:
                             day="{date}",
                         )
                     raise InputError("{file}: no such file{where}", file=path, where=where)
+                if path.is_dir():
+                    raise InputError("{file}: is a folder; name a file", file=path)
 
 
 def _is_column(name: str, value: str) -> bool:

@@ -205,12 +205,36 @@ def test_a_retry_after_of_an_engine_is_obeyed_up_to_max_wait(
     assert least <= len(server.searched) <= 2 * least  # whatever --attempts says, which is 1
 
 
+def test_why_an_engine_failed_names_the_option_as_its_file_has_it(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    toml, refused = tmp_path / "judge.toml", Page(status=404, body="no page")
+    with EngineServer(lambda _: refused) as server:
+        words = make_collect_words(tmp_path, server, "searxng")
+        toml.write_text(f'[collect]\nbase_urls = {{ searxng = "{server.url}" }}\n', encoding="utf-8")
+        at = words.index("--base-url")
+        by_file = [*words[:at], *words[at + 2 :], "--config", str(toml)]
+        outputs = [
+            run_judge(*given, "--ui-lang", language).stdout.splitlines()[0]
+            for given in (words, by_file)
+            for language in ("en", "zh")
+        ]
+    assert [output.partition("no page")[2].strip() for output in outputs] == [
+        "(check the engine's address, see --base-url)",
+        "（请检查引擎的地址，参见 --base-url）",
+        "(check the engine's address, see base_urls)",
+        "（请检查引擎的地址，参见 base_urls）",
+    ]
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
         ([], "queries is missing; add it"),
         (["queries.tsv", "--out", "d.jsonl", "--engine", "brave"], "set BRAVE_SEARCH_API_KEY"),
-        (["queries.tsv", "--out", "d.jsonl", "--engine", "exa", "--base-url", "here"], "NAME=URL"),
+        (
+            ["queries.tsv", "--out", "d.jsonl", "--engine", "exa", "--base-url", "here"],
+            "--base-url searxng=URL",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_before_a_call(given: list[str], expected: str, tmp_path: Path) -> None:

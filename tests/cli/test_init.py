@@ -44,6 +44,9 @@ def test_the_file_has_every_option_with_its_default(tmp_path: Path, language: st
     file.write_text(uncomment(run, *(set(keys) - {*examples})), encoding="utf-8")
     assert Config.load(file).to_dict() == {**defaults, "measures": [*DEFAULT_MEASURES]}
     assert "--" not in re.sub(r"^# --- .*", "", text, flags=re.MULTILINE)  # flags are keys in a file
+    # Nor has a comment what only the command line has: NAME=VALUE, lists with commas, repeated options.
+    comments = " ".join(re.findall(r"^## (.+)", text.partition("# ---")[2], re.MULTILINE))
+    assert re.findall(r"\b[A-Za-z]+=\S+|\d,\d\.\d|repeatable|command line|命令行|多次指定", comments) == []
 
 
 def test_the_examples_and_the_tables_are_valid(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ def test_an_error_of_the_arguments_is_in_plain_english() -> None:
         ("run d.csv --depth 1.5 --ui-lang zh", "judge: --depth 的值为 '1.5'；必须是整数"),
         (
             "collect q.csv --patience ten",
-            "judge: --max-wait / --patience is 'ten'; it must be a number such as 0.5",
+            "judge: --max-wait is 'ten'; it must be a number such as 0.5",
         ),
         ("annotate x --port y", "judge: --port is 'y'; it must be a whole number"),
         ("annotate x --port 99999", "judge: --port is '99999'; it must be at most 65535"),

@@ -140,8 +140,14 @@ def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
     ("words", "expected"),
     [
         (("--as-of", "nonsense"), "--as-of is 'nonsense'; it must be a day such as 2026-05-01"),
-        (("--columns", "snippet"), "--columns is 'snippet'; it must be FIELD=COLUMN, such as snippet=COLUMN"),
-        (("--columns", "nonsense"), "--columns is 'nonsense'; it must be FIELD=COLUMN, such as snippet=text"),
+        (
+            ("--columns", "snippet"),
+            "--columns is 'snippet'; it must name a field and its column, such as --columns snippet=COLUMN",
+        ),
+        (
+            ("--columns", "nonsense"),
+            "--columns is 'nonsense'; it must name a field and its column, such as --columns snippet=COLUMN",
+        ),
         (("--columns", "snipet=text"), "a field is one of date, docno, "),
         (
             ("--columns", "snippet=text,query=text"),

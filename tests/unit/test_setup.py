@@ -10,6 +10,7 @@ import pytest
 
 from judge import factory
 from judge.config.run import Config
+from judge.config.toml_file import ConfigSource
 from judge.dataset.labels import Label, choose_label_scale
 from judge.errors import InputError, SetupError
 from judge.records import BINARY, GRADED, Sampling, Scale, ScaleName
@@ -97,7 +98,7 @@ def test_a_grade_above_the_scale_is_refused(
 
 @check_each("out", ["", ".", "./", "..", "runs/.."])
 def test_a_run_has_a_folder_of_its_own(out: str) -> None:
-    with pytest.raises(InputError, match=r"^--out is '.*'; it must be a run's own folder, such as runs/one"):
+    with pytest.raises(InputError, match=r"^out is '.*'; it must be a run's own folder, such as runs/one"):
         Config(out=out)
 
 
@@ -116,7 +117,7 @@ def test_numbers_of_numpy_become_those_of_python() -> None:
     others: list[Any] = [True, np.True_, 2.0, np.float64(2), np.array([2]), "2"]
     for value in others:
         with pytest.raises(
-            InputError, match=r"^--depth is .*; it must be a whole number(, without quotation marks)?$"
+            InputError, match=r"^depth is .*; it must be a whole number(, without quotation marks)?$"
         ):
             Config(depth=value)
 
@@ -138,6 +139,9 @@ def test_no_option_takes_a_value_of_another_type(name: str) -> None:
     is_key = is_flag or name in ("data", "panel", "max_chars", "shutdown_timeout")
     flag = "--run" if name == "trec_runs" else f"--{name.replace('_', '-')}"
     with pytest.raises(InputError, match=rf"^{name if is_key else flag} is 3j; it "):
+        Config(**{"source": ConfigSource(), name: value})
+    # A caller of Python has named the parameter.
+    with pytest.raises(InputError, match=rf"^{name} is 3j; it "):
         Config(**{name: value})
 
 

@@ -429,7 +429,7 @@ def test_what_the_command_line_says_is_not_the_file_s_doing(folder: Path) -> Non
     config = Config.load(toml, depth=5, model="bar:foo", measures=["no"])
     with pytest.raises(InputError, match=r"^there is no model 'bar:foo'"):
         factory.build_model(config)
-    with pytest.raises(InputError, match=r"^there is no measure 'no'"):
+    with pytest.raises(InputError, match=r"^--measures: there is no measure 'no'"):
         run_input.choose_measures(config)
     with pytest.raises(InputError, match=r"^--scale is 'x'"):
         Config.load(toml, depth=5, scale="x")
