@@ -14,7 +14,7 @@ import msgspec
 
 from judge.dataset.validation import parse_text
 from judge.errors import InputError
-from judge.messages import Message, OptionName, SeparatedNames
+from judge.messages import Message, NameList, OptionName, SeparatedNames
 
 Parsed = TypeVar("Parsed")
 
@@ -118,6 +118,12 @@ class RowFormat:
         """
         if not self.is_of_dataset:
             return Message("Rename the one that holds it (case and spaces matter)")
+        if needless := [f"{name}={self.columns[name]}" for name in missing if name in names]:
+            return Message(
+                "Omit {parts} from {option}, since a column has the name of the field",
+                parts=NameList(needless),
+                option=OptionName("--columns"),
+            )
         columns = dict.fromkeys(missing, "NAME")
         for name in map(str, names):
             field = _CHINESE_NAMES.get(name, name.casefold())

@@ -14,7 +14,7 @@ from judge.dataset.text_files import number_lines
 from judge.errors import InputError, StoreError, explain_error
 from judge.files.filesystem import explain_unusable, hold_lock, open_text, remove_abandoned, write_file
 from judge.files.json_text import dump_json
-from judge.messages import Message, join_messages
+from judge.messages import Message, SeparatedNames, join_messages
 from judge.records import JsonDict
 
 #: What the user can do about a damaged file of a run: the verdicts are in the store.
@@ -27,6 +27,8 @@ _REMOVE_FILE_ADVICE = Message(
     "remove the file, then run again the command that writes it (judge run, judge"
     " nightly or judge baseline set)"
 )
+#: The most runs in a folder that a message names.
+_MOST_NAMED = 3
 _PACKAGE = Path(__file__).resolve().parents[1]
 _READ_FIRST = {"config.json", "collected.json", "paid.json", "night.json", "baseline.json"}
 #: What code raises on a value of another type or shape than judge writes.
@@ -172,11 +174,14 @@ class RunFolder:
                     file=path,
                     error=why,
                 ) from error
+            runs = sorted(str(file.parent) for file in self.path.glob("*/results.json"))[:_MOST_NAMED]
             raise InputError(
-                "{file}: {error}; is {folder!r} the folder of a finished run?",
+                "{file}: {error}; {folder!r} is not the folder of a finished run: name one that judge run"
+                " wrote{runs}",
                 file=path,
                 error=why,
                 folder=str(self.path),
+                runs=Message(", such as {runs}", runs=SeparatedNames(map(repr, runs))) if runs else "",
             ) from error
         except UnicodeDecodeError as error:
             raise make_damage_error(

@@ -148,6 +148,7 @@ def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
             ("--columns", "nonsense"),
             "--columns is 'nonsense'; it must name a field and its column, such as --columns snippet=COLUMN",
         ),
+        (("--columns", "snippet=no"), "Omit snippet=no from --columns, since a column has the name of the"),
         (("--columns", "snipet=text"), "a field is one of date, docno, "),
         (
             ("--columns", "snippet=text,query=text"),
