@@ -8,7 +8,7 @@ from typing import Literal
 from judge.analysis.summary import Summary
 from judge.assess.judging import JudgingResult
 from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
-from judge.errors import CallError, ErrorKind, JudgeError, LimitReached, RunIncomplete
+from judge.errors import PARSE_ERROR_KINDS, CallError, ErrorKind, JudgeError, LimitReached, RunIncomplete
 from judge.flags import TEXT_CUT, TEXT_MISSING, UNKNOWN_TEXT
 from judge.messages import Message, NameList, join_messages
 from judge.records import CONTENT_FILTER, Judgment
@@ -217,6 +217,13 @@ def advise_on_failed_pairs(failures: Iterable[Judgment], kind: RunKind = "run") 
             " texts to the dataset and {again}",
             count=counts[TEXT_MISSING],
             again=advice.on_change,
+        )
+    if kinds == {"truncated"}:
+        return Message("raise --max-tokens and {again}", again=advice.on_change)
+    if kinds <= PARSE_ERROR_KINDS:
+        return Message(
+            "run the same command again to get the rest; if the model replies so again, {step}",
+            step=advice.on_refusal,
         )
     if kinds == {"bad_request"}:
         return Message(

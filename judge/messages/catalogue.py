@@ -14,7 +14,7 @@ from math import floor, log10
 from typing import Any, ClassVar, Self
 
 from judge.messages.chinese_format import fill_chinese, format_chinese
-from judge.messages.recognition import DEPTH, PLACE_PARTS, MessageIndex, split_names
+from judge.messages.recognition import DEPTH, PLACE_PARTS, MessageIndex, is_quoted, split_names
 
 #: The values that are places in a file; these are plain texts, because every row of a dataset has one.
 _PLACES = ("place", "other_place", "where")
@@ -165,6 +165,8 @@ class Translator:
         """Return a value of a message that was read; one word is the name of a measure or of an engine."""
         if " " not in value:
             return self.name_measure(value) if has_measures else value
+        if is_quoted(value):
+            return value
         names, has_and = split_names(value, has_spaces=field in ("names", "engines"))
         if len(names) == 1:
             return self._translate_read_text(value, depth)

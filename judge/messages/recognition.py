@@ -2,7 +2,8 @@
 
 Files hold messages in English, without their templates and values. A template that gives a text is found by
 its literal parts; what stands between them are the values. The text can be from another person, so the time
-grows with its length only: a value ends where the next literal part first occurs.
+grows with its length only: a value ends where the next literal part first occurs outside quotation marks that
+the value begins with.
 """
 
 import re
@@ -18,6 +19,7 @@ _LONGEST, DEPTH = 4_000, 20
 #: A value with a format such as `:,.2f`.
 _NUMBER = re.compile(r"[-+]?(?:[\d,]+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)%?")
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_QUOTED_TEXT = re.compile(_QUOTED, re.DOTALL)
 #: A name in a list: in quotes, or a word such as `nDCG(own)@5`, and what can follow: ` (12)` or ` 12`.
 _NAME = rf"""
     (?:{_QUOTED} | [^\s'"(),]+(?:\([^()]*\)[^\s'"(),]*)?)
@@ -88,7 +90,8 @@ class _Template:
             if number == len(self.fields):
                 end = len(text) - len(field.literal)
             elif field.literal:
-                end = text.find(field.literal, start)
+                quoted = _QUOTED_TEXT.match(text, start)
+                end = text.find(field.literal, quoted.end() if quoted else start)
             else:  # another field follows: only the end of a number is certain
                 number_text = _NUMBER.match(text, start) if field.is_number else None
                 end = number_text.end() if number_text else start
@@ -131,6 +134,11 @@ class MessageIndex:
         """Return whether a value is certainly of judge; a short word, such as "no", can be another's."""
         is_short = value in self._texts and sum(map(str.isalpha, value)) < _FEW_LETTERS
         return value in self._names or not (is_short or self.recognise(value, depth) is None)
+
+
+def is_quoted(value: str) -> bool:
+    """Return whether a value is a text in quotation marks, which is from outside and no message."""
+    return _QUOTED_TEXT.fullmatch(value) is not None
 
 
 def split_names(value: str, *, has_spaces: bool = False) -> tuple[list[str], bool]:

@@ -153,9 +153,11 @@ class ErrorRule:
 
     def make_error(self, response: ErrorResponse, *secrets: str, hint: str = "") -> CallError:
         """Return the error of `response`, without `secrets`; `hint` replaces that of the rule."""
-        detail = shorten(mask(response.message, *secrets)) or "no message"
+        detail = shorten(mask(response.message, *secrets))
         code = f" {mask(response.code, *secrets)}" if response.code else ""
         text = f"HTTP {response.status}{code}: {detail}"
+        if not detail:
+            text = Message("HTTP {status:d}{code}: no message", status=response.status, code=code)
         if advice := hint or self.hint:
             text = Message("{name} ({text})", name=text, text=advice)
         error = _ERRORS[self.kind]

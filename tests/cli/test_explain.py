@@ -115,7 +115,9 @@ def test_an_unreadable_reply_is_asked_again_once_and_then_missing(tmp_path: Path
     assert code == 3, output
     assert len(replies) == 8
     assert "judge: explain: not every question has an answer (4 of 4 failed with " in output
-    assert "; run the same command again to get the rest; --min-coverage is 99%" in output
+    assert (
+        "; run the same command again to get the rest; if the model replies so again, use another" in output
+    )
     assert sum("An earlier reply was unreadable" in prompt for prompt in replies) == 4
     assert "0 of 4 lists have an explanation" in output
     assert read_summary(out)["dimensions"]["explain"].get("notes") is None

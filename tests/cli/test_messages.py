@@ -83,25 +83,34 @@ def test_a_run_without_a_grade_is_not_compared_with_another_run(
 
 
 @check_each(
-    ("reply", "english", "chinese"),
+    ("reply", "line", "english", "chinese"),
     [
         (
             Reply(status=401, body='{"error": {"message": "no"}}'),
+            "; correct this, then run the same command again: all judgments are saved",
             ("the judging stopped: auth: HTTP 401: no (check ", "; the command of this folder is"),
             ("评测已停止：访问被拒绝：HTTP 401: no（请检查", "；该文件夹的命令为："),
         ),
         (
             Reply(text="nothing"),
+            "; run the same command again to get the rest; if the model replies so again, use another model,"
+            " or lower --min-coverage",
             ("the reply names a grade that does not exist (6)", "; run the command of this folder again:"),
             ("答复的等级不在标度内（6）", "；请再次执行该文件夹的命令："),
+        ),
+        (
+            Reply(text='{"reason": "It', finish_reason="length"),
+            "; raise --max-tokens and name another --out",
+            ("the reply was cut off (6)", "; run the command of this folder again:"),
+            ("答复被截断（6）", "；请再次执行该文件夹的命令："),
         ),
     ],
 )
 def test_the_reason_why_a_run_has_no_grade_is_in_both_languages(
-    tmp_path: Path, reply: Reply, english: tuple[str, str], chinese: tuple[str, str]
+    tmp_path: Path, reply: Reply, line: str, english: tuple[str, str], chinese: tuple[str, str]
 ) -> None:
     with LoopbackServer(lambda _: reply) as server:
-        assert run_with_last_line(tmp_path, server.openai_url)[0] == 3
+        assert run_with_last_line(tmp_path, server.openai_url)[1].endswith(line)
     run = tmp_path / "r" / "x"
     command = name_command(run).removesuffix(" with its other options")
     for language, (reason, advice) in (("en", english), ("zh", chinese)):

@@ -132,7 +132,8 @@ def test_replies_that_need_repair_or_cannot_be_read_are_counted(configure: Calla
         selftest = run_selftest(configure(server))
     assert str(selftest.incomplete) == (
         "only 214 of 220 probes got a grade with the run prompt, less than --min-coverage 99%; run the"
-        " same command again to get the rest"
+        " same command again to get the rest; if the model replies so again, use another model, or lower"
+        " --min-coverage"
     )
     figures = find_figures(selftest)
     assert read_counts(figures["obedient"]) == (104, 220)

@@ -99,6 +99,9 @@ def test_each_template_is_recognised_in_its_text() -> None:
         Message("{name}: {value}", name=MeasureName("missing"), value="Paris – it is"),
         Message("not in the baseline, so not compared: {engines}", engines=SeparatedNames(["a", "b"])),
         Message("{name}: {value}", name="x", value=Message("the prompts changed")),
+        # What stands in quotation marks is of a model or a server: it has no parts.
+        Message("no verdict in {text}", text="""'{"reason": "It: is (one)'"""),
+        Message("HTTP {status:d}{code}: no message", status=429, code=" slow_down"),
         Message(
             "{count:,} results have no text or title in {source}", count=2, source=Message("the dataset")
         ),
