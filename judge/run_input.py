@@ -1,7 +1,7 @@
 """The input of a run by its options: dataset, measures and labels of people."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from judge.dataset.clean import TextOptions
 from judge.dataset.label_files import load_labels
 from judge.dataset.labels import LabelSet, draw_sample, label_expected
 from judge.dataset.query_reader import QueryReader, open_dataset, open_trec_dataset
-from judge.dataset.rows import COLUMN_FIELDS, FIELDS, RowFormat
+from judge.dataset.rows import COLUMN_FIELDS, FIELDS, InputRecord, RowFormat
 from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_dataset
 from judge.errors import InputError, name_option_in_errors, suggest_name
 from judge.files.cache import FileCache, hash_data, hash_file, make_cache_path, make_key
@@ -24,7 +24,7 @@ from judge.run_identity import choose_store_path
 #: Smaller files, in bytes, are not cached: reading them takes no longer than hashing the code of judge.
 _MIN_CACHED = 200_000
 #: A dataset in this process instead of a file: one mapping per result.
-DatasetRows = Iterable[Mapping[str, Any]]
+DatasetRows = Iterable[InputRecord]
 
 
 def resolve_source(data: Any) -> tuple[str | None, DatasetRows | None]:  # noqa: ANN401

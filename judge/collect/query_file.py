@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from judge.characters import SURROGATE
 from judge.dataset import clean
 from judge.dataset.csv_tables import check_column_names, make_header_error, read_table
-from judge.dataset.rows import convert_values
+from judge.dataset.rows import InputRecord, convert_values
 from judge.dataset.text_files import Warn, check_is_file, find_format, parse_object, read_nonblank_lines
 from judge.dataset.validation import make_query_id, parse_optional_identifier
 from judge.errors import InputError
@@ -24,7 +23,7 @@ class QueryRow:
 
     id: str
     text: str
-    row: Mapping[str, Any]
+    row: InputRecord
 
 
 def read_query_file(path: Path, warn: Warn) -> list[QueryRow]:
@@ -32,7 +31,7 @@ def read_query_file(path: Path, warn: Warn) -> list[QueryRow]:
 
     Raise InputError that names file, line, field and value.
     """
-    readers: Mapping[str, Callable[[Path, Warn], Iterator[tuple[str, dict[str, Any]]]]] = {
+    readers: Mapping[str, Callable[[Path, Warn], Iterator[tuple[str, InputRecord]]]] = {
         ".jsonl": _read_jsonl,
         ".ndjson": _read_jsonl,
         ".csv": _read_csv,
@@ -67,7 +66,7 @@ def read_query_file(path: Path, warn: Warn) -> list[QueryRow]:
     return queries
 
 
-def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
+def _parse_query(place: str, row: InputRecord) -> QueryRow:
     text = row.get("query")
     if not isinstance(text, str) or not clean.clean_query(text):
         description = Message("missing") if text is None else f"{text!r:.80}"
@@ -88,17 +87,17 @@ def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
     return QueryRow(query_id, text.strip(), {"query_id": query_id, "query": text, **columns})
 
 
-def _read_jsonl(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_jsonl(path: Path, warn: Warn) -> Iterator[tuple[str, InputRecord]]:
     for place, text in read_nonblank_lines(path, warn):
         yield place, convert_values(parse_object(place, text))
 
 
-def _read_txt(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_txt(path: Path, warn: Warn) -> Iterator[tuple[str, InputRecord]]:
     for place, text in read_nonblank_lines(path, warn):
         yield place, {"query": text}
 
 
-def _read_tsv(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_tsv(path: Path, warn: Warn) -> Iterator[tuple[str, InputRecord]]:
     """Yield the queries of a table with a header, or of lines with an id, a tab and a query."""
     _, first = next(read_nonblank_lines(path, lambda _: None), ("", ""))
     names = [cell.strip().casefold() for cell in first.split("\t")]
@@ -118,7 +117,7 @@ def _read_tsv(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
         yield place, {"query_id": query_id, "query": texts[0]}
 
 
-def _read_csv(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_csv(path: Path, warn: Warn) -> Iterator[tuple[str, InputRecord]]:
     header: Sequence[str] = ()
     for place, cells in read_table(path, "query", warn):
         stripped = [cell.strip() for cell in cells]

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -19,6 +18,7 @@ from judge.characters import make_natural_key
 from judge.collect.engines import EngineRequest, ResultSource
 from judge.collect.query_file import QueryRow
 from judge.collect.responses import find_keys_without_results, parse_results
+from judge.dataset.rows import InputRecord
 from judge.dataset.text_files import translate_read_errors
 from judge.errors import CallError, ErrorKind, InputError, RunIncomplete, StoreError, explain_error
 from judge.files.filesystem import LineLog, open_for_append, open_for_read
@@ -199,10 +199,10 @@ class CollectedResults:
         latest = self._latest_errors.get(source.name, _ENDED_BEFORE)
         return Message("{name}: {value}", name=Message("not asked"), value=latest)
 
-    def make_rows(self) -> Iterator[dict[str, Any]]:
+    def make_rows(self) -> Iterator[InputRecord]:
         """Yield the dataset, one row per query in the nested form, engines by name."""
         for query in self.queries:
-            engines: dict[str, dict[str, Any]] = {}
+            engines: dict[str, InputRecord] = {}
             for source in sorted(self.sources, key=lambda source: source.name):
                 answer = self.find_answer(source, query)
                 if answer.missing:

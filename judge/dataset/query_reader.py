@@ -5,10 +5,9 @@ not: it is cleaned and flagged.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from judge.dataset import trec
 from judge.dataset.clean import TextOptions
@@ -16,7 +15,7 @@ from judge.dataset.dataset_files import read_rows
 from judge.dataset.dataset_warnings import DatasetWarnings
 from judge.dataset.parsed_rows import RowsByQuery
 from judge.dataset.query_builder import QueryBuilder
-from judge.dataset.rows import InputRow, RowFormat
+from judge.dataset.rows import InputRecord, InputRow, RowFormat
 from judge.errors import InputError
 from judge.messages import Message
 from judge.records import Query, Ranking
@@ -71,7 +70,7 @@ class QueryReader:
 
 
 def open_dataset(
-    source: Path | Iterable[Mapping[str, Any]], row_format: RowFormat, options: TextOptions
+    source: Path | Iterable[InputRecord], row_format: RowFormat, options: TextOptions
 ) -> QueryReader:
     """Return the reader of the dataset in a file, or in an iterable of rows.
 

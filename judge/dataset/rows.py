@@ -42,6 +42,8 @@ _QUERY_FIELDS = frozenset({"query", "query_id", "reference", "expected"})
 _IN_ENGINES = ("engine", "snippet", "rank")
 #: What a result of a nested record or of a test case can have, beside its rank.
 _RESULT_FIELDS = ("snippet", "title", "url", "date", "docno")
+#: A record of the input: values by the names of columns or fields, not checked yet.
+InputRecord = Mapping[str, Any]
 #: The snippets of a test case of DeepEval.
 _CONTEXT_FIELDS = ("retrieval_context", "retrievalContext")
 #: Between the texts of a list where DeepEval writes the list as one text, as in .csv and .jsonl.
@@ -76,8 +78,8 @@ class InputRow(LocatedRow, frozen=True):
     `is_of_sheet` is True when the values are cells, which may be blank where a sheet has merged ones.
     """
 
-    values: Mapping[str, Any]
-    extra: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    values: InputRecord
+    extra: InputRecord = msgspec.field(default_factory=dict)
     is_of_sheet: bool = False
 
     def parse(self, name: str, parse_value: Callable[[str, str, object], Parsed]) -> Parsed:
@@ -159,7 +161,7 @@ class RowFormat:
             command="judge collect FILE --engine NAME",
         )
 
-    def read_mappings(self, records: Iterable[Mapping[str, Any]]) -> Iterator[InputRow]:
+    def read_mappings(self, records: Iterable[InputRecord]) -> Iterator[InputRow]:
         """Yield the rows of a dataset in memory; raise InputError for an item that is not a mapping."""
         for number, record in enumerate(records, start=1):
             if not isinstance(record, Mapping):
@@ -171,7 +173,7 @@ class RowFormat:
                 )
             yield from self.expand_record(f"row {number}", record)
 
-    def expand_record(self, location: str, record: Mapping[str, Any]) -> Iterator[InputRow]:
+    def expand_record(self, location: str, record: InputRecord) -> Iterator[InputRow]:
         """Return the rows of one record: a nested one, a test case of DeepEval, or a row as it is."""
         for name in record:
             if name is None:  # as csv.DictReader names the cells to the right of the last column
@@ -196,7 +198,7 @@ class RowFormat:
         return iter([self._make_row(location, record)])
 
     def expand_cells(
-        self, location: str, header: Collection[str], cells: Mapping[str, Any], *, is_of_sheet: bool = True
+        self, location: str, header: Collection[str], cells: InputRecord, *, is_of_sheet: bool = True
     ) -> Iterator[InputRow]:
         """Return the rows of a row of a table, which holds a result, or a test case of DeepEval.
 
@@ -216,7 +218,7 @@ class RowFormat:
         has_input = "input" in names and self.find_column("snippet") not in names
         return self.find_column("query") not in names and (has_context or has_input)
 
-    def _make_row(self, location: str, record: Mapping[str, Any], *, is_of_sheet: bool = False) -> InputRow:
+    def _make_row(self, location: str, record: InputRecord, *, is_of_sheet: bool = False) -> InputRow:
         """Return the row of a flat record; raise InputError without a snippet and an error."""
         values: dict[str, Any] = {}
         extra: dict[str, Any] = {}
@@ -229,7 +231,7 @@ class RowFormat:
             values.pop("snippet", None)
         return InputRow(location, self.columns, values, extra, is_of_sheet)
 
-    def _check_field(self, name: str, location: str, record: Mapping[str, Any]) -> None:
+    def _check_field(self, name: str, location: str, record: InputRecord) -> None:
         """Raise InputError, which lists the fields of the record, when it does not have the field `name`."""
         column = self.find_column(name)
         if column not in record:
@@ -243,7 +245,7 @@ class RowFormat:
                 advice=self.advise_rename([name], record),
             )
 
-    def _expand_nested(self, parent: str, record: Mapping[str, Any]) -> Iterator[InputRow]:
+    def _expand_nested(self, parent: str, record: InputRecord) -> Iterator[InputRow]:
         """Yield the rows of a record with one query and the results of several engines."""
         of_query = {name: column for name, column in self.columns.items() if name in _QUERY_FIELDS}
         record = _rename_fields(record, of_query)
@@ -293,7 +295,7 @@ class RowFormat:
             yield from _expand_results(row, results)
 
 
-def convert_values(record: Mapping[str, Any], rank: str = "rank") -> dict[str, Any]:
+def convert_values(record: InputRecord, rank: str = "rank") -> InputRecord:
     """Return the record with names as text, NumPy and pandas values as Python values, missing ones as None.
 
     Missing values are NaN, NA and NaT, which do not equal themselves. NaN and Infinity in JSON are not JSON
@@ -314,7 +316,7 @@ def convert_values(record: Mapping[str, Any], rank: str = "rank") -> dict[str, A
     return converted
 
 
-def _rename_fields(record: Mapping[str, Any], columns: Mapping[str, str]) -> Mapping[str, Any]:
+def _rename_fields(record: InputRecord, columns: Mapping[str, str]) -> InputRecord:
     """Return the record with the fields in `columns` under their names in judge."""
     if not columns:
         return record
@@ -330,7 +332,7 @@ def _expand_results(row: InputRow, results: list[Any]) -> Iterator[InputRow]:
     has_ranks = any(isinstance(result, dict) and rank_name in result for result in results)
     for position, result in enumerate(results, start=1):
         location = f"{row.location}: result {position}"
-        fields: Mapping[str, Any] = {"snippet": result} if isinstance(result, str) else {}
+        fields: InputRecord = {"snippet": result} if isinstance(result, str) else {}
         if isinstance(result, dict):
             fields = _rename_fields(convert_values(result, rank_name), columns)
         if "snippet" not in fields:
@@ -345,7 +347,7 @@ def _expand_results(row: InputRow, results: list[Any]) -> Iterator[InputRow]:
         yield InputRow(location, row.columns, {**row.values, **own, "rank": rank}, row.extra)
 
 
-def _expand_test_case(location: str, record: Mapping[str, Any]) -> Iterator[InputRow]:
+def _expand_test_case(location: str, record: InputRecord) -> Iterator[InputRow]:
     """Yield the rows of a DeepEval test case: `input` is the query, `retrieval_context` the snippets."""
     if "input" not in record:
         raise InputError(

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import unescape
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from judge.dataset import validation
-from judge.dataset.rows import InputRow, convert_values
+from judge.dataset.rows import InputRecord, InputRow, convert_values
 from judge.dataset.text_files import Warn, parse_object, read_lines, read_nonblank_lines
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
@@ -68,9 +68,13 @@ def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path], warn: Warn) -
         InputRow(
             result.location,
             columns={},
-            values={"query": queries[query_id], "query_id": query_id, "engine": engine}
-            | texts.get(result.docno, {"snippet": None})
-            | {"docno": result.docno},
+            values={
+                "query": queries[query_id],
+                "query_id": query_id,
+                "engine": engine,
+                **texts.get(result.docno, {"snippet": None}),
+                "docno": result.docno,
+            },
         )
         for (query_id, engine), results in lists.items()
         for result in results
@@ -263,9 +267,9 @@ def _strip_suffixes(path: Path) -> str:
     return re.sub(r"\.(?:gz|run|trec|txt|tsv)(?=\.|$)", "", path.name)
 
 
-def _read_documents(path: Path, wanted: set[str], warn: Warn) -> dict[str, dict[str, Any]]:
+def _read_documents(path: Path, wanted: set[str], warn: Warn) -> dict[str, InputRecord]:
     """Return the fields of the wanted documents, from JSON lines or `docno<TAB>text` lines."""
-    documents: dict[str, dict[str, Any]] = {}
+    documents: dict[str, InputRecord] = {}
     locations: dict[str, str] = {}
     for number, line in read_lines(path, warn):
         if not line.strip(" \t\r\n"):
@@ -286,7 +290,7 @@ def _read_documents(path: Path, wanted: set[str], warn: Warn) -> dict[str, dict[
     return documents
 
 
-def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
+def _parse_document(location: str, line: str) -> tuple[str, InputRecord]:
     if not line.startswith("{"):
         docno, separator, text = line.partition("\t")
         if not separator:

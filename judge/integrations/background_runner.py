@@ -9,7 +9,7 @@ import json
 import threading
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -25,6 +25,7 @@ from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient, PairPermit
 from judge.config.run import Config
+from judge.dataset.rows import InputRecord
 from judge.dataset.stored_dataset import store_dataset
 from judge.errors import ErrorKind, InputError, RequestRejected, RunIncomplete
 from judge.messages import SeparatedNames
@@ -58,7 +59,7 @@ class Resources:
     #: The store tells processes apart, not callers: two that ask the same at once would pay twice.
     turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
-    async def judge(self, rows: Iterable[Mapping[str, Any]], depth: int) -> JudgedPairs:
+    async def judge(self, rows: Iterable[InputRecord], depth: int) -> JudgedPairs:
         """Return the judgments of `rows`, one result of one query each, down to `depth`.
 
         Raises RunIncomplete, or the reason of the stop, unless every pair has a grade.

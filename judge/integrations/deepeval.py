@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
 from deepeval.metrics import BaseMetric
 from deepeval.models import DeepEvalBaseLLM
@@ -22,6 +22,7 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 from pydantic import BaseModel, ValidationError
 
 from judge.config.run import Config
+from judge.dataset.rows import InputRecord
 from judge.errors import InputError, JudgeError, ReplyParseError
 from judge.integrations.background_runner import BackgroundRunner, JudgedPairs, Resources
 from judge.measure.measures import parse_measures
@@ -70,6 +71,16 @@ class JudgeModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
         self.runner.close()
 
 
+class SnippetVerdict(TypedDict):
+    """What the assessor said of the snippet at `rank`."""
+
+    rank: int
+    verdict: Literal["yes", "no"]
+    grade: int
+    reason: str
+    flags: list[str]
+
+
 class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
     """A measure of the order of the snippets in `retrieval_context` of a test case.
 
@@ -93,7 +104,7 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
         self.using_native_model = False
         self.include_reason = True
         self.evaluation_model = self.model.get_model_name()
-        self.verdicts: list[dict[str, Any]] = []
+        self.verdicts: list[SnippetVerdict] = []
 
     def measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float:
         """Return the score; raise JudgeError, and store it in `error`, when a snippet stays unjudged."""
@@ -112,7 +123,7 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
     def __name__(self) -> str:
         return self._title
 
-    def _begin(self, test_case: LLMTestCase) -> list[dict[str, Any]]:
+    def _begin(self, test_case: LLMTestCase) -> list[InputRecord]:
         self.score, self.reason, self.success, self.error, self.verdicts = None, None, None, None, []
         if not test_case.input or test_case.retrieval_context is None:
             raise InputError("{metric} needs `input` and `retrieval_context`", metric=self._title)
@@ -126,7 +137,7 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
             for rank, text in enumerate(test_case.retrieval_context, start=1)
         ]
 
-    def _submit(self, rows: list[dict[str, Any]]) -> Future[JudgedPairs]:
+    def _submit(self, rows: list[InputRecord]) -> Future[JudgedPairs]:
         return self.model.runner.submit(lambda resources: resources.judge(rows, self.k))
 
     @contextmanager
@@ -169,7 +180,7 @@ class ContextualRelevancyNDCG(_SnippetMetric):  # type: ignore[no-untyped-call]
     _title = "Contextual Relevancy NDCG"
 
 
-def _make_verdict_rows(judged_pairs: JudgedPairs, relevant_from: int) -> list[dict[str, Any]]:
+def _make_verdict_rows(judged_pairs: JudgedPairs, relevant_from: int) -> list[SnippetVerdict]:
     """Return one row per snippet, in rank order, from the judgments of the first repeat."""
     (ranking,) = judged_pairs.data.rankings
     by_snippet = {
@@ -179,9 +190,14 @@ def _make_verdict_rows(judged_pairs: JudgedPairs, relevant_from: int) -> list[di
     for rank, snippet in enumerate(ranking.snippets[: judged_pairs.pool.depth], start=1):
         judgment = by_snippet[snippet.id]
         grade = judgment.grade or 0
-        verdict = "yes" if grade >= relevant_from else "no"
-        row = {"rank": rank, "verdict": verdict, "grade": grade}
-        rows.append({**row, "reason": judgment.reason, "flags": list(judgment.flags)})
+        row = SnippetVerdict(
+            rank=rank,
+            verdict="yes" if grade >= relevant_from else "no",
+            grade=grade,
+            reason=judgment.reason,
+            flags=list(judgment.flags),
+        )
+        rows.append(row)
     return rows
 
 
