@@ -21,6 +21,7 @@ from typer.core import TyperCommand, TyperGroup
 from judge.characters import count_columns, wrap_lines
 from judge.cli.terminal import print_error, t
 from judge.config.option_record import GROUPS, Option
+from judge.config.toml_file import OptionValues
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
 from judge.messages.recognition import MessageIndex
@@ -82,7 +83,7 @@ def takes_options(
     return decorate
 
 
-def list_typed_options(context: typer.Context) -> dict[str, Any]:
+def list_typed_options(context: typer.Context) -> OptionValues:
     """Return the options of the command's model that were typed, by the names of their fields."""
     return dict(context.meta[_VALUES])
 

@@ -27,6 +27,7 @@ from judge.cli.terminal import (
     t,
 )
 from judge.config.option_record import ASSESSOR, FILES, INPUT, NIGHTS, Option
+from judge.config.toml_file import OptionValues
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
 from judge.models.providers import FORMS, TEXT_FORMS
@@ -172,7 +173,7 @@ def estimate(context: typer.Context, config: _ConfigOption = None) -> None:
     print_parts(describe_estimate(pipeline.estimate(_to_config(list_typed_options(context), config))))
 
 
-def _judge(typed: dict[str, Any], toml: Path | None) -> None:
+def _judge(typed: OptionValues, toml: Path | None) -> None:
     from judge import pipeline
     from judge.cli.render import run_tables
     from judge.cli.render.tables import print_parts
@@ -196,7 +197,7 @@ def _judge(typed: dict[str, Any], toml: Path | None) -> None:
         sys.exit(_INCOMPLETE)
 
 
-def _to_config(typed: dict[str, Any], toml: Path | None) -> Config:
+def _to_config(typed: OptionValues, toml: Path | None) -> Config:
     """Return the options of a run from those that were typed and a TOML file; raise InputError if invalid."""
     from judge.config.run import Config
 

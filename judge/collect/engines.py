@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode
 from yarl import URL
 
 from judge.collect.responses import ResponseShape
+from judge.config.toml_file import TomlTable
 from judge.errors import RequestRejected, SetupError
 from judge.files.json_text import dump_json
 from judge.messages import Message, OptionName
@@ -38,6 +39,8 @@ _WIDER_CHARSETS = {"gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030"}
 PLACEHOLDERS = frozenset(
     {"query", "count", "count_text", "page", "skipped_pages", "offset", "first", "lang", "country"}
 )
+#: The value of a placeholder, None where it is not set.
+_Value = str | int | None
 _PLACEHOLDER = re.compile(rf"\{{({'|'.join(sorted(PLACEHOLDERS))})\}}")
 
 
@@ -65,7 +68,7 @@ class EngineDefinition:
     headers: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict)
     params: Mapping[str, str] = field(default_factory=dict)
-    body: Mapping[str, Any] | None = None
+    body: TomlTable | None = None
     page: int = 10
     max_pages: int | None = None
     hint: str = ""
@@ -86,14 +89,14 @@ class EngineRequest:
     setting: str = ""
 
 
-def hash_settings(settings: Mapping[str, Any]) -> str:
+def hash_settings(settings: Mapping[str, object]) -> str:
     """Return a hash of an engine's settings, which may be secret, "" when there are none."""
     if not settings:
         return ""
     return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _fill_template(template: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def _fill_template(template: Mapping[str, object], values: Mapping[str, _Value]) -> dict[str, Any]:
     """Return `template` with the values of its placeholders, without parts that have no value.
 
     A part that is one placeholder keeps the type of the value, so that a count stays a number in JSON.
@@ -102,7 +105,7 @@ def _fill_template(template: Mapping[str, Any], values: Mapping[str, Any]) -> di
     return {name: part for name, part in filled.items() if part is not None}
 
 
-def _fill_part(part: Any, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+def _fill_part(part: Any, values: Mapping[str, _Value]) -> Any:  # noqa: ANN401 - JSON
     if isinstance(part, Mapping):
         return _fill_template(part, values)
     if isinstance(part, list):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from judge.collect.engines import MIN_MASKED_LENGTH, EngineRequest, Response, hash_settings, remove_secrets
 from judge.collect.responses import ResponseShape
+from judge.config.toml_file import TomlTable
 from judge.errors import InputError, JudgeError, RequestRejected, SetupError, advise_install
 from judge.files.json_text import dump_json
 from judge.messages import Message, SeparatedNames
@@ -55,6 +56,8 @@ KNOWN_CLASSES = {
     "JinaSearchAPIWrapper": KnownClass(key="JINA_API_KEY", alternative=_WITH_PROOF),
     "SearchApiAPIWrapper": KnownClass(key="SEARCHAPI_API_KEY"),
 }
+#: The fields of a result that hold text or a number.
+_Result = dict[str, str | int | float]
 #: Parts of the names of classes that are refused because their order is not that of an engine.
 _REORDER = {
     **dict.fromkeys(
@@ -104,9 +107,7 @@ class LangChainEngine:
     shape = _SHAPE
     hint = table = ""
 
-    def __init__(
-        self, spec: str, options: Mapping[str, Any], timeout: float, environ: Mapping[str, str]
-    ) -> None:
+    def __init__(self, spec: str, options: TomlTable, timeout: float, environ: Mapping[str, str]) -> None:
         module, _, class_name = spec.rpartition(":")
         here = str(Path.cwd())
         # Modules of the working folder can be imported, as `python -m` does, unless Python runs with -P.
@@ -154,7 +155,7 @@ class LangChainEngine:
         return Response(200, remove_secrets(self._keys, outcome), {})
 
 
-def _find_keys(table: Mapping[str, Any]) -> Iterable[str]:
+def _find_keys(table: Mapping[str, object]) -> Iterable[str]:
     """Return the texts that the table holds under names of keys."""
     return (value for name, value in table.items() if isinstance(value, str) and _SECRET.search(name))
 
@@ -163,7 +164,7 @@ def _is_long(text: str) -> bool:
     return len(text) >= MIN_MASKED_LENGTH
 
 
-def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets: tuple[str, ...]) -> Any:  # noqa: ANN401 - any class
+def _construct(module: str, class_name: str, options: TomlTable, secrets: tuple[str, ...]) -> Any:  # noqa: ANN401 - any class
     _check_allowed(class_name, module, class_name)
     if not module:
         raise InputError(
@@ -228,7 +229,7 @@ def _search(tool: Any, query: str, count: int) -> str:  # noqa: ANN401 - any cla
     return dump_json({"results": _parse_results(output)})
 
 
-def _parse_results(output: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any class of any package
+def _parse_results(output: Any) -> list[_Result]:  # noqa: ANN401 - any class of any package
     """Return the list of results in a wrapper's answer; raise ValueError when there is none."""
     if isinstance(output, str):
         output = json.loads(output)
@@ -243,7 +244,7 @@ def _parse_results(output: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any c
     ]
 
 
-def _parse_result(item: Any) -> dict[str, Any]:  # noqa: ANN401 - any class of any package
+def _parse_result(item: Any) -> _Result:  # noqa: ANN401 - any class of any package
     if isinstance(item, str):
         return {"snippet": item}
     if isinstance(item, Mapping):
@@ -251,7 +252,7 @@ def _parse_result(item: Any) -> dict[str, Any]:  # noqa: ANN401 - any class of a
     return {**_select_scalars(item.metadata), "snippet": item.page_content}
 
 
-def _select_scalars(fields: Mapping[Any, Any]) -> dict[str, Any]:
+def _select_scalars(fields: Mapping[Any, Any]) -> _Result:
     return {str(name): value for name, value in fields.items() if isinstance(value, str | int | float)}
 
 

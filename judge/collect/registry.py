@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
@@ -26,6 +26,7 @@ from judge.collect.responses import ResponseShape
 from judge.config.collect import CollectConfig
 from judge.config.option_checks import STRICT, validate_table
 from judge.config.option_types import CountValue, OneOrMore, VariableName
+from judge.config.toml_file import TomlTable
 from judge.dataset.validation import parse_identifier
 from judge.errors import InputError, suggest_name
 from judge.files.json_text import dump_json
@@ -98,7 +99,7 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
 
         class_name = name.rpartition(":")[2]
         options = config.engine_tables.get(class_name, {}).get("options", {})
-        if not isinstance(options, Mapping):
+        if not isinstance(options, dict):
             raise InputError(
                 "[collect.engines.{name}] options is {value!r:.80}; it must be a table",
                 name=class_name,
@@ -160,15 +161,15 @@ class EngineTable(BaseModel, frozen=True):
     headers: _TextTable = {}
     secrets: _TextTable = {}
     params: _TextTable = {}
-    body: dict[str, Any] | None = None
+    body: TomlTable | None = None
     page: CountValue = 10
     max_pages: CountValue | None = None
     results: Annotated[str, Field(description=Message("the path of the list of results, e.g. 'data.items'"))]
     proof: str | None = None
-    fields: dict[str, Any] = {}
+    fields: TomlTable = {}
 
 
-def read_custom_engine(name: str, table: Mapping[str, Any]) -> EngineDefinition:
+def read_custom_engine(name: str, table: TomlTable) -> EngineDefinition:
     """Return the engine that `table` describes; raise InputError naming the key and what is wrong with it."""
     place = f"[collect.engines.{name}]"
     described = validate_table(EngineTable, table, place)

@@ -14,7 +14,7 @@ from typing import Any
 
 from judge.errors import CallError, RequestRejected, RetryableError
 from judge.messages import Message, SeparatedNames
-from judge.models.error_mapping import BAD_REQUEST, ErrorResponse, ErrorRule
+from judge.models.error_mapping import BAD_REQUEST, ErrorResponse, ErrorRule, JsonBody
 from judge.models.server import redact_url
 
 #: The separator of passages that an engine returns as a list.
@@ -215,7 +215,7 @@ def _is_nested_deeper(value: object, limit: int) -> bool:
     return bool(level)
 
 
-def _make_no_text_error(shape: ResponseShape, results: Sequence[Mapping[str, Any]]) -> RequestRejected:
+def _make_no_text_error(shape: ResponseShape, results: Sequence[JsonBody]) -> RequestRejected:
     """Return the error for results without any text; a retry would return the same."""
     fields = sorted({name for result in results for name in result})[:_MAX_LISTED_FIELDS]
     return RequestRejected(
@@ -238,7 +238,7 @@ def _follow(path: str, value: object) -> Any:  # noqa: ANN401 - any JSON
     return value
 
 
-def _make_row(shape: ResponseShape, result: Mapping[str, Any]) -> dict[str, str]:
+def _make_row(shape: ResponseShape, result: JsonBody) -> dict[str, str]:
     row = {}
     for name in ("title", "url", "snippet", "date"):
         texts = (_join_text(_follow(path, result)) for path in getattr(shape, name))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
@@ -29,7 +29,7 @@ from judge.config.option_types import (
     TextValue,
 )
 from judge.config.run_checks import check_no_run_options
-from judge.config.toml_file import read_section, rename_options
+from judge.config.toml_file import OptionValues, TomlTable, read_section, rename_options
 from judge.errors import InputError, suggest_name
 from judge.messages import Message, OptionName
 
@@ -88,7 +88,7 @@ class CollectConfig(Options):
         flags=("--base-url",),
     )
     engine_tables: Annotated[
-        Mapping[str, dict[str, Any]], Field(title="engines", description=Message("a table of tables"))
+        Mapping[str, TomlTable], Field(title="engines", description=Message("a table of tables"))
     ] = field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -107,7 +107,7 @@ class CollectConfig(Options):
         keys, source = list_keys(cls), make_source(cls, toml, given, "collect")
         table = read_section(toml, "collect") if toml else {}
         with source.add_error_context():
-            options: dict[str, Any] = {}
+            options: OptionValues = {}
             check_no_run_options(table.keys() - keys.keys())
             for key, value in rename_options(table).items():
                 if key not in keys:

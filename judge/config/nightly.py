@@ -13,7 +13,7 @@ from judge.config.option_checks import STRICT, Options, list_keys, option, valid
 from judge.config.option_record import NIGHTS, NIGHTS_FOLDER
 from judge.config.option_types import NonNegativeNumber, NumberValue, ShareValue, TextValue, VariableName
 from judge.config.run_checks import check_no_run_options
-from judge.config.toml_file import ConfigSource
+from judge.config.toml_file import ConfigSource, TomlTable
 from judge.messages import Message
 
 
@@ -141,7 +141,7 @@ class NightlyConfig(Options):
         return any(fnmatchcase(name, pattern) for pattern in self.accept_names)
 
     @classmethod
-    def load(cls, table: Mapping[str, Any], toml: Path | None = None) -> Self:
+    def load(cls, table: TomlTable, toml: Path | None = None) -> Self:
         """Return the options of the table of `toml`; raise InputError that names both if one is invalid."""
         source = ConfigSource(toml, "nightly")
         with source.add_error_context():

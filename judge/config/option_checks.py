@@ -14,7 +14,7 @@ from pydantic_core import ArgsKwargs, ErrorDetails
 
 from judge.config.option_record import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option
 from judge.config.option_types import NOT_A_VARIABLE
-from judge.config.toml_file import ConfigSource
+from judge.config.toml_file import ConfigSource, TomlTable
 from judge.errors import EXPECTED_TYPES, InputError, suggest_name
 from judge.messages import Message, OptionName, SeparatedNames
 
@@ -121,7 +121,7 @@ def make_source(model: type[Any], toml: Path | None, given: Container[str], tabl
     return ConfigSource(toml, table, keys, list_spellings(model, keys))
 
 
-def validate_table(model: type[_Table], table: Mapping[str, Any], place: str) -> _Table:
+def validate_table(model: type[_Table], table: TomlTable, place: str) -> _Table:
     """Return `table` as a `model`; raise InputError that begins with `place` when it does not fit."""
     try:
         return model.model_validate(table)
@@ -132,9 +132,7 @@ def validate_table(model: type[_Table], table: Mapping[str, Any], place: str) ->
         raise InputError("{name}: {value}", name=place, value=problem) from None
 
 
-def _describe_invalid(
-    error: ValidationError, fields: Mapping[str, FieldInfo], values: Mapping[str, Any]
-) -> Message:
+def _describe_invalid(error: ValidationError, fields: Mapping[str, FieldInfo], values: TomlTable) -> Message:
     """Return what is wrong with the first invalid one of `values`: key, value and what it has to be."""
     details = error.errors(include_url=False)
     # A misspelt key is also one that is missing.

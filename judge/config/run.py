@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
@@ -34,7 +34,7 @@ from judge.config.option_types import (
 )
 from judge.config.parameters import name_parameters_in_errors
 from judge.config.run_checks import check_needed_options, check_tables, check_together, find_unfit_options
-from judge.config.toml_file import TABLES, ConfigSource, read_toml, rename_options
+from judge.config.toml_file import TABLES, ConfigSource, OptionValues, TomlTable, read_toml, rename_options
 from judge.errors import InputError, name_option_in_errors
 from judge.messages import Message
 from judge.models.providers import FORMS, check_embeddings, split_address
@@ -383,7 +383,7 @@ class Config(Options):
 
         Raises InputError for an unknown or invalid option; it names the file if the option is there.
         """
-        table: dict[str, Any] = read_toml(toml) if toml else {}
+        table: TomlTable = read_toml(toml) if toml else {}
         if isinstance(table.get("prices"), list):
             table["prices"] = toml  # the price table is in this file
         given = rename_options({name: value for name, value in given.items() if value is not None})
@@ -409,7 +409,7 @@ class Config(Options):
             ) from None
 
     @classmethod
-    def _raises(cls, message: Message, options: dict[str, Any]) -> bool:
+    def _raises(cls, message: Message, options: OptionValues) -> bool:
         """Return whether `options` alone are refused with this message."""
         try:
             cls._make(options, ConfigSource())
@@ -418,7 +418,7 @@ class Config(Options):
         return False
 
     @classmethod
-    def _make(cls, options: dict[str, Any], source: ConfigSource, ignored: Set[str] = frozenset()) -> Self:
+    def _make(cls, options: OptionValues, source: ConfigSource, ignored: Set[str] = frozenset()) -> Self:
         """Return the options, without those of `ignored` that none of the models takes; raise InputError."""
         check_needed_options(options)
         if options.get("assessor") == "deepeval" or options.get("model") == EXPECTED:

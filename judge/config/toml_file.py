@@ -31,9 +31,13 @@ _VALUE = (
 _TABLE = re.compile(r"(\{[ '])\w+( = |': )([^,}]*?)(?:, [^}]*?)?( ?\})")
 #: A command in a message, whose options a file does not have.
 _COMMAND = r"(?P<command>\bjudge [a-z]+ [^,;:，；：]*)"
+#: A table of a TOML file.
+TomlTable = dict[str, Any]
+#: Options by name, with values that are not checked yet: of a file, of the command line or of a caller.
+OptionValues = dict[str, Any]
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> TomlTable:
     """Return the content of a TOML file; raise InputError when it cannot be read or a table is misspelt."""
     text = ""
     try:
@@ -93,7 +97,7 @@ def _locate_unfinished_entry(text: str) -> Message:
     )
 
 
-def read_section(toml: Path, name: str) -> dict[str, Any]:
+def read_section(toml: Path, name: str) -> TomlTable:
     """Return the table `name` of a TOML file, empty if it has none; raise InputError if it is not a table."""
     table = read_toml(toml).get(name, {})
     if not isinstance(table, dict):
@@ -106,7 +110,7 @@ def read_section(toml: Path, name: str) -> dict[str, Any]:
     return table
 
 
-def read_table_rows(toml: Path, name: str) -> list[dict[str, Any]]:
+def read_table_rows(toml: Path, name: str) -> list[TomlTable]:
     """Return the rows `[[name]]` of a TOML file; raise InputError when it has none."""
     rows = read_toml(toml).get(name)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -114,7 +118,7 @@ def read_table_rows(toml: Path, name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def rename_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def rename_options(options: OptionValues) -> OptionValues:
     """Return `options` under their present names; raise InputError when one has both of its names."""
     for alias, name in ALIASES.items():
         if alias in options and name in options:

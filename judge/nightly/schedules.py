@@ -5,7 +5,7 @@ The workflow names what the job needs on another machine: secrets, packages and 
 
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -18,7 +18,7 @@ from judge.config.environment import copy_environment
 from judge.config.nightly import NightlyConfig
 from judge.config.option_types import VARIABLE
 from judge.config.run import Config
-from judge.config.toml_file import read_section
+from judge.config.toml_file import TomlTable, read_section
 from judge.errors import InputError
 from judge.files.json_text import dump_json
 from judge.messages import ENGLISH, SeparatedNames, Translator
@@ -139,7 +139,7 @@ def _iter_model_variables(config: Config) -> Iterator[str]:
             yield f"{inner.upper()}_API_KEY"
 
 
-def _iter_engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str]:
+def _iter_engine_variables(toml: Path, collect: TomlTable) -> Iterator[str]:
     if not collect:
         return
     config = CollectConfig.load(toml, out="data.jsonl")
@@ -156,7 +156,7 @@ def _iter_engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterato
             yield from filter(None, (known_class and known_class.key,))
 
 
-def _list_extras(config: Config, collect: Mapping[str, object]) -> set[str]:
+def _list_extras(config: Config, collect: TomlTable) -> set[str]:
     providers = (find_provider(spec)[0] for spec in (config.model, *config.panel))
     extras = {provider.extra for provider in providers if provider} - {""}
     engines = collect.get("engine", ())

@@ -12,13 +12,14 @@ from datetime import date
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
 from judge.config.option_checks import STRICT, validate_table
 from judge.config.option_types import ShareValue
+from judge.config.toml_file import TomlTable
 from judge.messages import Message
 from judge.records import Usage
 
@@ -111,7 +112,7 @@ def find_price(rows: Iterable[PriceRow], model: str, endpoint: str) -> Price | N
     return next((row.price for row in rows if row.matches(model, endpoint)), None)
 
 
-def read_prices(table: Iterable[Mapping[str, Any]], source: str) -> tuple[PriceRow, ...]:
+def read_prices(table: Iterable[TomlTable], source: str) -> tuple[PriceRow, ...]:
     """Return the rows of a table from the file `source`; raise InputError that names row and field."""
     rows = (
         validate_table(
