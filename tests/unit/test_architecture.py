@@ -238,3 +238,12 @@ def iter_public_names(path: Path) -> Iterator[str]:
 def test_no_two_modules_define_the_same_public_name() -> None:
     counts = Counter(name for path in MODULES for name in iter_public_names(path) if not name.startswith("_"))
     assert [name for name, count in counts.items() if count > 1 and name not in COMMANDS] == []
+
+
+def test_what_yields_is_called_iter_and_what_lists_is_not_an_iterator() -> None:
+    for path in MODULES:
+        for node in ast.walk(parse_module(path)):
+            if isinstance(node, ast.FunctionDef) and node.returns is not None:
+                verb = node.name.lstrip("_").partition("_")[0]
+                is_iterator = ast.unparse(node.returns).startswith("Iterator[")
+                assert verb != ("list" if is_iterator else "iter"), f"{path}:{node.lineno}"
