@@ -197,7 +197,7 @@ def advise_on_failed_pairs(failures: Iterable[Judgment], kind: RunKind = "run") 
         return Message(
             "raise max_chars and {again}: stored judgments are not paid again", again=advice.on_change
         )
-    if kinds <= UNKNOWN_TEXT:
+    if kinds and kinds <= UNKNOWN_TEXT:
         return Message(
             "add the missing texts to the dataset and {again}: stored judgments are not paid again",
             again=advice.on_change,

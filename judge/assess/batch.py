@@ -191,7 +191,9 @@ class BatchRunner:
             batch_status = await self.batch_client.create(batch_id, file_id)
         except (AccountError, RequestRejected) as error:
             may_be_charged = False
-            raise self.batch_client.explain_refusal(error) from error
+            if explanation := self.batch_client.explain_refusal(error):
+                raise explanation from error
+            raise
         finally:
             if not may_be_charged:
                 await self._table.remove(batch_id)

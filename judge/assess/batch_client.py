@@ -164,11 +164,11 @@ class BatchClient:
                     ) from error
                 await token.sleep(_RETRY_INTERVAL)
 
-    def explain_refusal(self, error: CallError) -> RunIncomplete | CallError:
-        """Return the error of a batch that the server refused, with what to do."""
+    def explain_refusal(self, error: CallError) -> RunIncomplete | None:
+        """Return the error of a batch that was refused, with what to do; None where `error` says it."""
         # The first pair has shown in realtime that the model exists: it is not judged in batches.
         if isinstance(error, AccountError) and error.kind not in ("not_found", "model_not_found"):
-            return error
+            return None
         if error.kind == "not_found":
             return RunIncomplete(
                 "{endpoint!r} has no Batch API ({error}); omit --batch, or use a server that has one",

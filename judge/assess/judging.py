@@ -150,15 +150,15 @@ async def judge_pairs(
     api = member.batch_api
     batch_runner = BatchRunner(BatchClient(api, client, store.batches), assessor) if api else None
     known_corrupt = len(store.corrupt_keys)
-    recorder.begin(store, member.title)
-    missing = log.find_missing_indices()
-    # An earlier start may have stopped at the pairs that come first now.
-    first_calls = store.read_calls(plan.iter_keys(missing[:MAX_REFUSALS]))
-    client.availability.record_earlier_runs(
-        has_completion=recorder.has_verdict,
-        was_refused=any(call.outcome == "bad_request" for call in first_calls),
-    )
     try:
+        recorder.begin(store, member.title)
+        missing = log.find_missing_indices()
+        # An earlier start may have stopped at the pairs that come first now.
+        first_calls = store.read_calls(plan.iter_keys(missing[:MAX_REFUSALS]))
+        client.availability.record_earlier_runs(
+            has_completion=recorder.has_verdict,
+            was_refused=any(call.outcome == "bad_request" for call in first_calls),
+        )
         if missing.size:
             runner = PairRunner(assessor, client, recorder)
             await _judge_requests(plan.read_requests(missing), runner, window, batch_runner, progress)

@@ -6,6 +6,7 @@ that other code computed. Its checksum detects damage, not intent, like that of 
 
 import hashlib
 import json
+import os
 import platform
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -17,7 +18,7 @@ from typing import IO
 from judge.files.filesystem import make_folder, open_for_read, remove_abandoned, write_file
 from judge.files.stored_records import StoredLines
 
-#: Files of a folder that stay; the oldest are removed.
+#: Files of a folder that stay; those that were not used for the longest time are removed.
 _MAX_FILES = 24
 _CHUNK = 1 << 20
 _PACKAGE = Path(__file__).parents[1]
@@ -45,6 +46,7 @@ class FileCache:
             size = file.seek(0, 2) - _CHECKSUM_LENGTH
             file.seek(0)
             if f"{_hash_bytes(file, size)}\n".encode() == file.read():
+                os.utime(file.fileno())
                 return StoredLines(file, size)
             file.close()
         return None
@@ -155,4 +157,4 @@ def _hash_files(paths: Iterable[Path]) -> str:
 def hash_file(path: Path, *, follow: bool = False) -> str:
     """Return the SHA-256 hash of the content of a regular file; a link is followed only with `follow`."""
     with open_for_read(path, follow=follow) as file:
-        return _hash_bytes(file, path.stat().st_size)
+        return _hash_bytes(file, os.fstat(file.fileno()).st_size)

@@ -170,7 +170,9 @@ class OpenAIBatchApi:
                 return None
             if all(0 < _count(batch, "created_at") < earliest for batch in batches):
                 return None
-            last = self._read_id(batches[-1], "batch")
+            before, last = last, self._read_id(batches[-1], "batch")
+            if last == before:  # the server ignores `after`
+                return None
 
     async def retrieve(self, batch_id: str) -> BatchStatus:
         """Return the present state of a batch."""

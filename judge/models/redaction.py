@@ -107,7 +107,7 @@ def redact_logs(*secrets: str) -> None:
 
     Libraries log whole answers and addresses at the level DEBUG. A record without a secret stays as it is.
     """
-    if not _log_secrets:
+    if secrets and not _log_secrets:
         make_record = logging.getLogRecordFactory()
 
         def make_redacted_record(*args: Any, **options: Any) -> logging.LogRecord:  # noqa: ANN401

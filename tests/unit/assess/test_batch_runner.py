@@ -21,7 +21,7 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
-from judge.errors import AccountError, RetryableError
+from judge.errors import AccountError, RetryableError, iterate_causes
 from judge.messages import CHINESE
 from judge.models.batch_api import BatchApi, BatchLine, BatchStatus, BatchTerms
 from judge.models.lexical import Lexical
@@ -186,6 +186,16 @@ def test_a_failed_upload_is_shown_with_its_cause_and_tried_again(tmp_path: Path)
     assert result.stopped is None
     assert "a request about a batch failed (server_error: HTTP 500); trying again" in progress.statuses
     assert [len(batch) for batch in api.batches] == [249]
+
+
+def test_an_error_of_the_account_is_not_its_own_cause(tmp_path: Path) -> None:
+    class RefusingBatchApi(MemoryBatchApi):
+        async def create(self, name: str, file_id: str) -> BatchStatus:
+            raise AccountError("auth", "HTTP 401: wrong key")
+
+    result = virtual_time.run(judge(RefusingBatchApi(BatchTerms(1000, 10**6, 10**6)), tmp_path / "v.sqlite"))
+    assert isinstance(result.stopped, AccountError)
+    assert list(iterate_causes(result.stopped)) == [result.stopped]
 
 
 def test_uploads_that_fail_for_max_wait_stop_the_run_without_a_batch(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import textwrap
 import tracemalloc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +24,7 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
-from judge.errors import RequestRejected, RetryableError
+from judge.errors import RequestRejected, RetryableError, StoreError
 from judge.models.lexical import Lexical
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
@@ -291,6 +291,28 @@ def test_leases_are_taken_ahead_and_never_more_than_twice_the_concurrency(
     assert [judgment.grade for judgment in result.judgments] == [1] * len(POOL.pairs)
     assert concurrency < max(leases) <= 2 * concurrency
     assert count_leases(tmp_path / "v.sqlite") == 0
+
+
+def test_the_listener_is_ended_when_the_store_cannot_be_read(tmp_path: Path) -> None:
+    class UnreadableStore(VerdictStore):
+        def read_calls(self, keys: Iterable[str]) -> Iterator[Call]:
+            raise StoreError("a row is damaged")
+
+    class EventRecorder(ProgressListener):
+        def __init__(self) -> None:
+            self.events: list[str] = []
+
+        def begin(self, total: int, done: int, subject: str = "", title: str = "") -> None:
+            self.events.append("begin")
+
+        def end(self) -> None:
+            self.events.append("end")
+
+    assessor, progress = make_assessor(), EventRecorder()
+    client = ModelClient(assessor.model, RequestLimits(2, 3, 600, 1), CancelToken())
+    with UnreadableStore(tmp_path / "v.sqlite") as store, pytest.raises(StoreError):
+        asyncio.run(judge_pool(SIX, assessor, store, client, progress))
+    assert progress.events == ["begin", "end"]
 
 
 def test_no_permit_is_held_while_a_lease_is_awaited(tmp_path: Path) -> None:

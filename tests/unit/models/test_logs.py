@@ -2,6 +2,8 @@
 
 import io
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from urllib.parse import quote
 
@@ -40,6 +42,16 @@ def test_a_key_in_words_arguments_addresses_and_tracebacks_is_masked(log_output:
     assert first == "sent ***, got {'key': '***'}, 7%"
     assert request == "POST http://127.0.0.1:1/***/v1/chat"
     assert (second, last) == ("failed", "ValueError: not ***")
+
+
+def test_models_without_a_key_add_nothing_to_logging() -> None:
+    code = (
+        "import logging; from judge.models.redaction import redact_logs;"
+        " make = logging.getLogRecordFactory();"
+        " redact_logs(); assert logging.getLogRecordFactory() is make;"
+        " redact_logs('some key'); assert logging.getLogRecordFactory() is not make"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_record_without_a_key_stays_as_it_is(log_output: io.StringIO) -> None:

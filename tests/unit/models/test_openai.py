@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -406,3 +408,19 @@ def test_a_request_about_a_batch_says_why_it_has_no_answer(
 
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             runner.run(retrieve())
+
+
+def test_a_list_of_batches_that_repeats_itself_ends_the_search() -> None:
+    """The server ignores the id after which the next page begins."""
+    batch = {"id": "b1", "input_file_id": "other", "status": "completed", "created_at": int(time.time())}
+    page = json.dumps({"object": "list", "data": [batch], "has_more": True})
+    with LoopbackServer(lambda request: Reply(body=page)) as server:
+        access = ServerAccess(server.openai_url, {"OPENAI_API_KEY": "key-0123456789"}, 60.0, 2)
+        api = OpenAIBatchApi("m", access.open_server(OPENAI), Negotiation({}, ("text",)))
+
+        async def find() -> None:
+            assert await api.find("file", datetime.now(UTC)) is None
+            await api.aclose()
+
+        asyncio.run(find())
+        assert len(server.requests) == 2
