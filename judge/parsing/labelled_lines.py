@@ -141,15 +141,23 @@ def parse_labelled_lines(answer: str, scale: Scale, *, cut: bool) -> Verdict:
     if scale.name == "binary" and _ANSWERS_QUERY.match(flat):
         raise ReplyParseError("ambiguous", "the answer may be one to the query, not about the snippet")
     stated = _parse_lines(text, scale) or _parse_sentences(flat, scale)
+    if _is_contradicted(stated, flat, scale):
+        raise ReplyParseError("ambiguous", "the text around the value contradicts it")
+    reason = stated.trail.strip(_AROUND_REASON) if stated.reason is None else stated.reason
+    return Verdict(stated.grade, reason, () if reason else ("no_reason",))
+
+
+def _is_contradicted(stated: _StatedGrade, flat: str, scale: Scale) -> bool:
+    """Return True when the text around a grade corrects it, takes it back or states another value."""
     lead, trail = (
         "\n".join(takewhile(lambda line: not _is_reason(line), stated_text.split("\n")))
         for stated_text in (stated.lead, stated.trail)
     )
     parts = re.sub(r"[,;()]", "\n", trail.partition("\n")[0])
     first_clause = re.split(r"[,;。\n]", trail.lstrip(), maxsplit=1)[0]
-    if (
+    return (
         len(stated.trail) > MAX_TRAIL
-        or _SECOND_GRADE.search(trail)
+        or _SECOND_GRADE.search(trail) is not None
         or is_contrary(first_clause.strip(_AROUND_REASON), stated.grade, scale)
         or is_offset(parts)
         or (scale.name == "graded" and is_rounded(parts))
@@ -161,10 +169,7 @@ def parse_labelled_lines(answer: str, scale: Scale, *, cut: bool) -> Verdict:
         or repeats_order(lead)
         or is_attributed(lead + "\n\n")
         or is_refusal(lead, is_lead=True)
-    ):
-        raise ReplyParseError("ambiguous", "the text around the value contradicts it")
-    reason = stated.trail.strip(_AROUND_REASON) if stated.reason is None else stated.reason
-    return Verdict(stated.grade, reason, () if reason else ("no_reason",))
+    )
 
 
 def _list_cells(table: re.Match[str], scale: Scale) -> str:
