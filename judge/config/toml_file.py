@@ -43,6 +43,9 @@ def read_toml(path: Path) -> TomlTable:
     try:
         text = read_bytes(path, follow=True).decode("utf-8-sig")
         content = tomllib.loads(text)
+    except FileNotFoundError:
+        where = "" if path.is_absolute() else Message(" in {folder}", folder=Path.cwd())
+        raise InputError("{file}: no such file{where}", file=path, where=where) from None
     except OSError as error:
         raise InputError("{file}: cannot be read: {error}", file=path, error=explain_error(error)) from error
     except UnicodeDecodeError as error:

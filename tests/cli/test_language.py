@@ -207,9 +207,11 @@ def test_a_wrong_number_is_refused_with_its_value(arguments: str, line: str) -> 
 
 
 def test_an_error_of_the_system_is_in_chinese(tmp_path: Path) -> None:
-    result = run_judge("run", "--config", tmp_path / "none.toml", "--ui-lang", "zh")
+    result = run_judge("run", "--config", tmp_path, "--ui-lang", "zh")
     assert result.returncode == 2
-    assert result.stderr == f"judge: {tmp_path}/none.toml：无法读取：文件或目录不存在\n"
+    assert result.stderr == f"judge: {tmp_path}：无法读取：是一个目录\n"
+    result = run_judge("run", "--config", tmp_path / "none.toml", "--ui-lang", "zh")
+    assert result.stderr == f"judge: {tmp_path}/none.toml：文件不存在\n"
 
 
 @check_each(

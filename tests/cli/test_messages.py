@@ -89,20 +89,20 @@ def test_a_run_without_a_grade_is_not_compared_with_another_run(
             Reply(status=401, body='{"error": {"message": "no"}}'),
             "; correct this, then run the same command again: all judgments are saved",
             ("the judging stopped: auth: HTTP 401: no (check ", "; the command of this folder is"),
-            ("评测已停止：访问被拒绝：HTTP 401: no（请检查", "；该文件夹的命令为："),
+            ("评测已停止：访问被拒绝：HTTP 401: no（请检查", "；该目录的命令为："),
         ),
         (
             Reply(text="nothing"),
             "; run the same command again to get the rest; if the model replies so again, use another model,"
             " or lower --min-coverage",
             ("the reply names a grade that does not exist (6)", "; run the command of this folder again:"),
-            ("答复的等级不在标度内（6）", "；请再次执行该文件夹的命令："),
+            ("答复的等级不在标度内（6）", "；请再次执行该目录的命令："),
         ),
         (
             Reply(text='{"reason": "It', finish_reason="length"),
             "; raise --max-tokens and name another --out",
             ("the reply was cut off (6)", "; run the command of this folder again:"),
-            ("答复被截断（6）", "；请再次执行该文件夹的命令："),
+            ("答复被截断（6）", "；请再次执行该目录的命令："),
         ),
     ],
 )

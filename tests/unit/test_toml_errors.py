@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -448,6 +449,12 @@ def test_what_the_command_line_says_is_not_the_file_s_doing(folder: Path) -> Non
 def test_lists_take_the_form_of_the_command_line(columns: object, parts: tuple[str, ...]) -> None:
     config = Config.load(None, columns=columns, price="0.4,1.2")
     assert (config.columns, config.price) == (parts, (0.4, 1.2))
+
+
+@pytest.mark.parametrize("load", [Config.load, CollectConfig.load])
+def test_a_missing_file_is_named_with_the_folder_that_lacks_it(load: Callable[[Path], object]) -> None:
+    with pytest.raises(InputError, match=rf"^gone\.toml: no such file in {re.escape(str(Path.cwd()))}$"):
+        load(Path("gone.toml"))
 
 
 def test_a_place_is_named_once() -> None:
