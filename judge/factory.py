@@ -233,7 +233,7 @@ def choose_price(config: Config, model: Model) -> Price | None:
                 "--budget needs a price, and none is known for {model} at {server}: add it with --price"
                 " INPUT,OUTPUT (USD per million tokens) or in a file with --prices FILE",
                 model=model.name,
-                server=model.endpoint or Message("its server"),
+                server=repr(model.endpoint) if model.endpoint else Message("its server"),
             )
     return price
 

@@ -245,7 +245,7 @@ def test_labels_need_a_scale_and_a_plan_that_exist(tmp_path: Path) -> None:
             lambda run: judge.compare_lists(
                 run, "a", "b", "openai:m", base_url="http://127.0.0.1:9/v1", budget=1.0
             ),
-            "budget needs a price, and none is known for openai:m at http://127.0.0.1:9/v1: add it with"
+            "budget needs a price, and none is known for openai:m at 'http://127.0.0.1:9/v1': add it with"
             " price=[0.4, 1.2] (USD per million tokens) or in a file with prices='prices.toml'",
         ),
     ],

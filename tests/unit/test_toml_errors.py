@@ -84,7 +84,7 @@ def describe(text: str) -> str:
         ("prompts = 'nodir'", "prompts: nodir/zh/graded.jinja: no such prompt"),
         (
             "budget = 1.0",
-            "budget needs a price, and none is known for openai:fake at http://127.0.0.1:9: add it"
+            "budget needs a price, and none is known for openai:fake at 'http://127.0.0.1:9': add it"
             ' with price = [0.4, 1.2] (USD per million tokens) or in a file with prices = "prices.toml"',
         ),
         (
