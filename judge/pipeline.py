@@ -23,6 +23,7 @@ from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.completeness import RunKind, check_run, explain_stop
 from judge.config.run import Config
+from judge.dataset.dataset_warnings import describe_empty_lists
 from judge.dataset.label_files import read_feedback
 from judge.dataset.labels import LabelSet
 from judge.dataset.stored_dataset import PooledDataset
@@ -132,11 +133,11 @@ class _PreparedRun:
 
     def list_warnings(self) -> Iterable[str]:
         """Return the warnings about the input, which a user can act on before anything is paid."""
-        of_examples = (
-            remark for assessor in self.assessors if assessor.prompts.examples for remark in assessor.remarks
-        )
         of_labels = self.labels.warnings if self.labels else ()
-        return dict.fromkeys((*self.pooled.dataset.warnings, *of_labels, *of_examples))
+        with_examples = (assessor for assessor in self.assessors if assessor.prompts.examples)
+        of_examples = (remark for assessor in with_examples for remark in assessor.remarks)
+        of_lists = describe_empty_lists(self.pooled.answers)
+        return dict.fromkeys((*of_lists, *self.pooled.dataset.warnings, *of_labels, *of_examples))
 
 
 def _prepare(

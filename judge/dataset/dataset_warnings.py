@@ -175,6 +175,29 @@ def describe_missing_rows(missing: Mapping[str, int], queries: int, *, is_comple
         )
 
 
+def describe_empty_lists(answers: Mapping[str, tuple[int, int]]) -> Iterator[Message]:
+    """Yield a warning for each engine whose list is empty on half of its queries or more, unlike others'.
+
+    `answers` are, by engine, the numbers of lists with results and without. A wrong address or a wrong path
+    of the results is a more frequent cause than a bad engine.
+    """
+    without = {engine for engine, (filled, empty) in answers.items() if empty >= max(1, filled)}
+    if not any(filled for engine, (filled, _) in answers.items() if engine not in without):
+        return
+    for engine, (filled, empty) in answers.items():
+        if engine in without:
+            yield Message(
+                "{engine} returned nothing for {empty:,} of {queries:,} queries and counts as 0 there; check"
+                " the collection before you use this result."
+                if filled + empty > 1
+                else "{engine} returned nothing for its only query and counts as 0 there; check the"
+                " collection before you use this result.",
+                engine=engine,
+                empty=empty,
+                queries=filled + empty,
+            )
+
+
 class PoolWarnings:
     """The warnings about the results down to `depth`: texts that are missing, and pairs with other dates.
 

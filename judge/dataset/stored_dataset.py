@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -30,13 +31,15 @@ from judge.records import Dataset, Pool, Query, Ranking, Snippet
 class PooledDataset:
     """A dataset, its pool, and `fingerprint`, a hash of the dataset as it was read.
 
-    Only the queries are in memory: rankings and pairs are read from `lines` whenever they are used.
+    Only the queries are in memory: rankings and pairs are read from `lines` whenever they are used. `answers`
+    are the numbers of lists with results and without by engine.
     """
 
     dataset: Dataset
     pool: Pool
     fingerprint: str
     lines: StoredLines = field(compare=False, repr=False)
+    answers: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False)
 
 
 #: The number of a snippet among those of its query.
@@ -163,6 +166,9 @@ class _PoolCounts:
         self.depth = depth
         self.queries: dict[str, Query] = {}
         self.engines: set[str] = set()
+        #: The numbers of lists with results and without, by engine.
+        self.filled: Counter[str] = Counter()
+        self.empty: Counter[str] = Counter()
         self.rankings = self.results = self.pairs = 0
 
     def add(self, stored: _StoredQuery) -> None:
@@ -173,6 +179,9 @@ class _PoolCounts:
         self.engines.update(stored_list.engine for stored_list in stored.lists)
         results = [number for stored_list in stored.lists for number in stored_list.numbers[: self.depth]]
         self.rankings += len(stored.lists)
+        answered = [stored_list for stored_list in stored.lists if stored_list.error is None]
+        self.filled.update(stored_list.engine for stored_list in answered if stored_list.numbers)
+        self.empty.update(stored_list.engine for stored_list in answered if not stored_list.numbers)
         self.results += len(results)
         self.pairs += len({stored.snippets[number].id for number in results})
 
@@ -205,4 +214,5 @@ def _make_pooled(
     dataset = Dataset(queries, rankings, tuple(sorted(counts.engines)), footer.warnings, footer.dates)
     pairs = StoredRecords(partial(iter_pairs, dataset, depth), counts.pairs)
     pool = Pool(depth, counts.results, pairs, cache_key)
-    return PooledDataset(dataset, pool, footer.fingerprint, lines)
+    answers = {engine: (counts.filled[engine], counts.empty[engine]) for engine in dataset.engines}
+    return PooledDataset(dataset, pool, footer.fingerprint, lines, answers)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from judge.analysis.summary import Summary
+from judge.dataset.dataset_warnings import describe_empty_lists
 from judge.errors import JUDGMENT_ERRORS
 from judge.flags import TEXT_CUT, TEXT_MISSING
 from judge.measure.measures import name_mean
@@ -29,23 +30,12 @@ def warn_incomplete(t: Translator, summary: Summary, least: float = MIN_COVERAGE
 
 
 def warn_without_results(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield a warning for each engine whose list is empty on half of its queries or more, unlike others'.
-
-    A wrong address or a wrong path of the results is a more frequent cause than a bad engine.
-    """
-    without = {name for name, engine in summary.engines.items() if engine.empty >= max(1, engine.answered)}
-    if not any(engine.answered for name, engine in summary.engines.items() if name not in without):
-        return
-    for name in summary.sort_engines(summary.main_measure):
-        if name in without:
-            engine = summary.engines[name]
-            yield t(
-                "{engine} returned nothing for {empty:,} of {queries} and counts as 0 there; check the"
-                " collection before you use this result.",
-                engine=name,
-                empty=engine.empty,
-                queries=count_queries(t, engine.empty + engine.answered),
-            )
+    """Yield a warning for each engine whose list is empty on half of its queries or more, unlike others'."""
+    answers = {
+        name: (summary.engines[name].answered, summary.engines[name].empty)
+        for name in summary.sort_engines(summary.main_measure)
+    }
+    yield from map(t, describe_empty_lists(answers))
 
 
 def iter_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> Iterator[str]:

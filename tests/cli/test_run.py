@@ -422,7 +422,7 @@ def test_dates_are_shown_by_option_and_their_cost_is_reported(
 
 
 def test_warnings_about_the_dataset_come_before_the_first_call_and_once(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, object]] = [
         {
             "query": query,
             "engine": engine,
@@ -434,12 +434,14 @@ def test_warnings_about_the_dataset_come_before_the_first_call_and_once(tmp_path
         for engine in engines
         for rank in range(2)
     ]
+    rows += [{"query": query, "engines": {"c": []}} for query in ("one", "two")]
     data, out = tmp_path / "d.jsonl", tmp_path / "runs" / "x"
     write_rows(data, rows)
     texts = [
         "have no row of these engines (in brackets: how many): 'b' (1)",
         "columns that are not used, because they differ between the results of a query: 'body'",
         "of these engines (in brackets: their share): 'a' (100%), 'b' (100%)",
+        "c returned nothing for 2 of 2 queries and counts as 0 there; check the collection before",
     ]
     replies = iter([Reply(status=401, body='{"error": {"code": "invalid_api_key", "message": "no"}}')])
     with LoopbackServer(lambda request: next(replies, None) or reply_with_grade(request)) as server:
@@ -452,7 +454,7 @@ def test_warnings_about_the_dataset_come_before_the_first_call_and_once(tmp_path
         outputs = refused.stdout, result.stdout, run_judge("estimate", *words[1:]).stdout
         assert [output.count(text) for output in outputs] == [1, 1, 1], text
         assert text in run_judge("score", out).stdout
-    assert result.stdout.index(texts[0]) < result.stdout.index("2 queries, 2 engines")
+    assert result.stdout.index(texts[0]) < result.stdout.index("2 queries, 3 engines")
 
 
 def test_a_text_that_is_empty_after_the_limit_is_unjudged(tmp_path: Path) -> None:

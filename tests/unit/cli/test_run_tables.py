@@ -262,3 +262,11 @@ def test_a_dataset_without_any_result_names_no_engine(tmp_path: Path) -> None:
     data = [{"query_id": "q1", "query": "a question", "engines": {"a": [], "b": []}}]
     result = judge.run(data, "lexical", out=str(tmp_path / "run"))
     assert list(warn_without_results(ENGLISH, result.summary)) == []
+
+
+def test_an_engine_without_results_for_the_only_query_is_named(tmp_path: Path) -> None:
+    lists: dict[str, list[object]] = {"a": [{"rank": 1, "snippet": "text"}], "b": []}
+    data = [{"query_id": "q1", "query": "a question", "engines": lists}]
+    result = judge.run(data, "lexical", out=str(tmp_path / "run"))
+    (warning,) = warn_without_results(ENGLISH, result.summary)
+    assert warning.startswith("b returned nothing for its only query and counts as 0 there; ")
