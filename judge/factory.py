@@ -31,7 +31,7 @@ from judge.models.batch_api import BatchModel
 from judge.models.providers import FORMS, PROVIDERS, Model, open_model, split_address
 from judge.models.server import ServerAccess
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
-from judge.records import DECISION_MODEL, LOCAL_MODELS, RERANKER
+from judge.records import DECISION_MODEL, RERANKER
 from judge.run_input import list_existing_files, make_text_options
 from judge.store.store import VerdictStore
 
@@ -213,7 +213,7 @@ def look_up_price(config: Config, model: Model) -> Price | None:
     A model in this process costs nothing. Cached input costs like fresh input unless it has a price. Raises
     InputError for a bad row of --prices.
     """
-    if not model.endpoint and model.name.startswith(LOCAL_MODELS):
+    if model.is_local:
         return FREE_PRICE
     if config.price is not None:
         fresh, output, *cached = config.price

@@ -320,8 +320,6 @@ RERANKER, DECISION_MODEL = "rerank:", "decision:"
 RULE = "rule:"
 #: The name of the model that compares terms, and of the one that stands for the expected documents.
 LEXICAL, EXPECTED = "lexical", "expected"
-#: What the names of models in this process begin with: they have no address and cost nothing.
-LOCAL_MODELS = (LEXICAL, EXPECTED, f"{RERANKER}local:")
 #: What a weighted total can consist of: its names, and the dimension that each takes its value from.
 RELEVANCE = "relevance"
 WEIGHTED_DIMENSIONS = {RELEVANCE: "", "recall": "points", "quality": "site_grades", "diversity": "diversity"}

@@ -95,7 +95,7 @@ class BatchClient:
         return RunIncomplete(
             "{endpoint!r} refuses a request about batches: {error}; run the same command again later, or"
             " without --batch",
-            endpoint=self.client.model.endpoint,
+            endpoint=self.client.server_name,
             error=error,
         )
 
@@ -158,7 +158,7 @@ class BatchClient:
                     raise RunIncomplete(
                         "no request about a batch to {endpoint!r} succeeded for {seconds:.0f} s, last error:"
                         " {error}; run the same command again to continue from here",
-                        endpoint=self.client.model.endpoint,
+                        endpoint=self.client.server_name,
                         seconds=limits.max_wait,
                         error=error,
                     ) from error
@@ -172,12 +172,12 @@ class BatchClient:
         if error.kind == "not_found":
             return RunIncomplete(
                 "{endpoint!r} has no Batch API ({error}); omit --batch, or use a server that has one",
-                endpoint=self.client.model.endpoint,
+                endpoint=self.client.server_name,
                 error=error,
             )
         return RunIncomplete(
             "{endpoint!r} refuses the batch ({error}); omit --batch, or use a model that the provider judges"
             " in batches",
-            endpoint=self.client.model.endpoint,
+            endpoint=self.client.server_name,
             error=error,
         )

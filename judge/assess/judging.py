@@ -191,9 +191,7 @@ class _ServerRecord:
         self._cache = cache
         self._client = client
         self._key = make_key("server", client.model.name, client.model.endpoint, is_computed=False)
-        # A model in this process has no server.
-        self._has_server = bool(client.model.endpoint)
-        lines = cache.read(self._key) if self._has_server else None
+        lines = None if client.model.is_local else cache.read(self._key)
         self.was_unlimited = list(lines or ()) == [self._UNLIMITED.encode()]
 
     def update(self) -> None:
@@ -201,7 +199,7 @@ class _ServerRecord:
         limiter = self._client.limiter
         is_known = limiter.circuit is not Circuit.STARTING and self._client.cancel_token.reason is None
         is_unlimited = not limiter.was_slowed_down
-        if self._has_server and is_known and is_unlimited != self.was_unlimited:
+        if not self._client.model.is_local and is_known and is_unlimited != self.was_unlimited:
             self._cache.write(self._key, [self._UNLIMITED if is_unlimited else self._LIMITED])
 
 

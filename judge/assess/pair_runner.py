@@ -99,7 +99,7 @@ class PairScheduler:
                             "{count:,} pairs are in a batch at {endpoint!r}; run again with --batch to"
                             " collect it",
                             count=self._in_batches,
-                            endpoint=self._runner.client.model.endpoint,
+                            endpoint=self._runner.client.server_name,
                         )
                     else:
                         break
@@ -248,7 +248,7 @@ class ConsecutiveFailures:
                 advice=_ADVICE[failure.error],
                 count=count,
                 error=ErrorKind(failure.error),
-                endpoint=self._client.model.endpoint,
+                endpoint=self._client.server_name,
                 detail=Message(failure.detail),
             )
         if self._only_thinking >= _MAX_ONLY_THINKING:

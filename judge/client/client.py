@@ -23,7 +23,7 @@ from judge.errors import (
 )
 from judge.messages import Message
 from judge.models.providers import Model
-from judge.pricing.prices import FREE_PRICE, Price
+from judge.pricing.prices import Price
 from judge.records import ANSWERED, CONTENT_FILTER, LOST, Call, Completion, Prompt
 
 #: Seconds without an answer after which the progress shows what the run waits for.
@@ -125,14 +125,19 @@ class ModelClient:
         self.price = price
         self.limiter = AdaptiveLimiter(limits.concurrency)
         self._retry_budget = RetryBudget(limits.concurrency)
-        self.availability = ServerAvailability(model.endpoint or model.name, limits, self.limiter)
+        self.availability = ServerAvailability(self.server_name, limits, self.limiter)
+
+    @property
+    def server_name(self) -> str:
+        """The address of the server; the name of the model where it is unknown, or there is no server."""
+        return self.model.endpoint or self.model.name
 
     def describe_wait(self) -> Message:
         """Return what the run waits for, `""` while answers come or the model is in this process."""
-        host, limiter = urlsplit(self.model.endpoint).netloc, self.limiter
-        since, pause = limiter.measure_time_without_answer(), limiter.measure_time_until_open()
-        if not host:
+        if self.model.is_local:
             return Message("")
+        host, limiter = urlsplit(self.model.endpoint).netloc or self.model.name, self.limiter
+        since, pause = limiter.measure_time_without_answer(), limiter.measure_time_until_open()
         if isinstance(self.cancel_token.reason, Interrupted) and limiter.in_flight:
             return Message(
                 "stopping: calls in flight get up to {seconds:g} s; press Ctrl-C again to stop at once",
@@ -147,7 +152,7 @@ class ModelClient:
                 "no request to {host} succeeded for {seconds:.0f} s, trying again: {detail}",
                 host=host,
                 seconds=outage,
-                detail=Message(self.availability.last_error.removeprefix(f"{self.model.endpoint}: ")),
+                detail=Message(self.availability.last_error.removeprefix(f"{self.server_name}: ")),
             )
         if since <= _SLOW:
             return Message("")
@@ -186,7 +191,7 @@ class ModelClient:
 
     async def _complete_with_spend_limit(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Reserve a call, send it, and settle it however it ends; a model in this process needs no call."""
-        is_call = self.price != FREE_PRICE
+        is_call = not self.model.is_local
         has_budget = self.spend_limit.budget is not None
         while True:
             current = await permit.acquire()

@@ -11,11 +11,13 @@ from judge.config.option_types import is_day
 from judge.errors import InputError
 from judge.messages import Message, NameList, OptionName
 from judge.models.providers import find_provider, split_address
-from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, LOCAL_MODELS, RERANKER, WEIGHTED_DIMENSIONS
+from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER, WEIGHTED_DIMENSIONS
 
 if TYPE_CHECKING:
     from judge.config.run import Config
 
+#: What the names of models in this process begin with.
+_LOCAL_MODELS = (LEXICAL, EXPECTED, f"{RERANKER}local:")
 #: Options that only change what another one does, which they need.
 _NEEDED_OPTIONS = {
     "explain_queries": "explain",
@@ -73,7 +75,7 @@ def find_unfit_options(models: Iterable[str], options: Container[str], ignored: 
     """Return the options that none of the models takes; raise InputError for one that is not `ignored`."""
     names = [*filter(None, models)]
     needed = {}
-    if names and all(name.startswith(LOCAL_MODELS) for name in names):
+    if names and all(name.startswith(_LOCAL_MODELS) for name in names):
         needed["base_url"] = Message("a model at a server")
     if names and not any(name.startswith(RERANKER) for name in names):
         needed["rerank_thresholds"] = Message("a reranker")

@@ -50,6 +50,8 @@ class DashScope:
     unless the server is on a private network.
     """
 
+    is_local = False
+
     def __init__(
         self,
         model: str,

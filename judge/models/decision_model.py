@@ -33,7 +33,7 @@ class DecisionModel:
 
     def __init__(self, model: Model) -> None:
         self.name = f"decision:{model.name}"
-        self.endpoint = model.endpoint
+        self.endpoint, self.is_local = model.endpoint, model.is_local
         self.params: Params = model.params
         self._model = model
 

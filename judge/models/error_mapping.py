@@ -348,6 +348,7 @@ def make_connection_error(
 ) -> RetryableError:
     """Return the error for a call to `url` that `error` ended before an answer arrived.
 
+    A model whose address is unknown has its name as `url`.
     It is `ConnectionFailed` when the cause shows that the request was not sent, or `never_sent` is True.
     """
     *_, cause = iterate_causes(error)

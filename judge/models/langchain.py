@@ -58,6 +58,8 @@ class LangChainModel:
     masked in its replies.
     """
 
+    is_local = False
+
     def __init__(
         self,
         model: BaseChatModel,
@@ -96,7 +98,7 @@ class LangChainModel:
             raise error_mapping.make_timeout_error(self._timeout)
         if isinstance(outcome, Exception):
             # The connection broke, or the package cannot read the reply.
-            raise error_mapping.make_connection_error(outcome, self.endpoint, *self._secrets)
+            raise error_mapping.make_connection_error(outcome, self.endpoint or self.name, *self._secrets)
         if isinstance(outcome, BaseException):
             raise outcome
         metadata = outcome.response_metadata

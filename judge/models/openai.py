@@ -27,6 +27,8 @@ class OpenAI:
     server knows the model by its `name` without the provider.
     """
 
+    is_local = False
+
     def __init__(
         self, name: str, server: Server, sampling: Sampling, extra: Params = MappingProxyType({})
     ) -> None:

@@ -25,7 +25,11 @@ class Model(Protocol):
 
     @property
     def endpoint(self) -> str:
-        """The address of the server, without credentials; `""` for a model in this process."""
+        """The address of the server, without credentials; `""` where it is unknown, or there is no server."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the model is in this process: it has no server, and its calls are no requests."""
 
     @property
     def params(self) -> Params:
@@ -41,7 +45,7 @@ class Model(Protocol):
 class LocalModel:
     """A model in this process, which has no server, no parameters and no connections."""
 
-    endpoint = ""
+    endpoint, is_local = "", True
     params: Params = MappingProxyType({})
 
     async def aclose(self) -> None:

@@ -34,6 +34,7 @@ class Reranker:
     refused the common one.
     """
 
+    is_local = False
     params: Params = MappingProxyType({})
 
     def __init__(self, provider: str, model: str, server: Server) -> None:

@@ -97,6 +97,7 @@ class WorkerModel:
 
     def __init__(self, model: Model, pool: WorkerPool) -> None:
         self.name, self.endpoint, self.params = model.name, model.endpoint, model.params
+        self.is_local = model.is_local
         self._model = model
         self._pool = pool
         self._start: asyncio.Task[list[_Connection]] | None = None

@@ -24,7 +24,7 @@ PAIR = build_pool(
 class EchoModel:
     """A model that replies as `served`, with this many letters of its instructions as the reason."""
 
-    endpoint = ""
+    endpoint, is_local = "", False
     params: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, letters: int, served: str, name: str = "openai:m") -> None:

@@ -112,13 +112,19 @@ class StatusRecorder(NullProgress):
             self.statuses.append(status)
 
 
+class BatchedModel(Lexical):
+    """A model of a server that has a Batch API."""
+
+    is_local = False
+
+
 async def judge(
     api: BatchApi,
     path: Path,
     progress: StatusRecorder | None = None,
     spend_limit: SpendLimit | None = None,
 ) -> JudgingResult:
-    assessor = Assessor(Lexical(), load_prompts(find_default_directory(), GRADED), GRADED)
+    assessor = Assessor(BatchedModel(), load_prompts(find_default_directory(), GRADED), GRADED)
     client = ModelClient(assessor.model, LIMITS, CancelToken(), spend_limit)
     with VerdictStore(path) as store:
         [result] = await judge_with_panel(

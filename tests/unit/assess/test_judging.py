@@ -116,7 +116,7 @@ def test_the_wait_for_another_process_ends_after_max_wait(tmp_path: Path) -> Non
 class ConstantModel:
     """A model that returns the same completion for every prompt, or refuses, and counts the calls."""
 
-    name, endpoint = "openai:m", ""
+    name, endpoint, is_local = "openai:m", "", False
     params: Mapping[str, Any] = MappingProxyType({"max_tokens": 512})
 
     def __init__(self, text: str, refusal: str = "", **more: Any) -> None:
@@ -174,7 +174,9 @@ def test_refused_pairs_of_a_first_query_are_not_counted_with_errors_of_the_serve
     refused, failed = Failure("bad_request", "no"), Failure("server_error", "down")
     one_query = [*[refused] * 40, *[failed] * 29]
     assert [failures.count(failure, "q1") for failure in one_query] == [None] * 69
-    assert "30 requests in a row failed with 'server_error'" in str(failures.count(failed, "q1"))
+    # Where the address of the server is unknown, the name of the model stands for it.
+    reason = str(failures.count(failed, "q1"))
+    assert "30 requests in a row failed with 'server_error' at openai:m, the last one: down" in reason
     assert failures.count(refused, "q2") is None
     assert "42 requests in a row failed with 'bad_request'" in str(failures.count(refused, "q3"))
     failures.reset()
@@ -390,7 +392,7 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
 class BarrierModel(Lexical):
     """A model that answers after this many requests were in flight at the same time."""
 
-    endpoint = "http://127.0.0.1:9/v1"
+    endpoint, is_local = "http://127.0.0.1:9/v1", False
 
     def __init__(self, count: int) -> None:
         super().__init__()

@@ -39,6 +39,7 @@ class SimulatedModel:
     """A model behind `server`, in virtual time."""
 
     name = endpoint = "simulated"
+    is_local = False
     params: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, server: Callable[[ChatRequest], Reply], refusal_delay: float) -> None:
@@ -62,6 +63,7 @@ class ScriptedModel:
     """A model whose first calls fail with these errors, in turn; later ones succeed."""
 
     name = endpoint = "scripted"
+    is_local = False
     params: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, *faults: CallError) -> None:

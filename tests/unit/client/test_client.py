@@ -280,9 +280,9 @@ def test_the_status_names_what_a_call_waits_for_and_for_how_long() -> None:
 
 
 def test_the_status_names_the_error_of_a_server_that_does_not_answer() -> None:
-    async def read_status(seconds: float) -> str:
+    async def read_status(seconds: float, endpoint: str = "http://x", *, is_local: bool = False) -> str:
         client = make_client(*[CONNECTION_REFUSED] * 40, attempts=99)
-        client.model.endpoint = "http://x"  # type: ignore[misc]
+        client.model.endpoint, client.model.is_local = endpoint, is_local  # type: ignore[misc]
         with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
             call = asyncio.create_task(client.complete(make_prompt("tea"), permit))
             await asyncio.sleep(seconds)
@@ -295,6 +295,9 @@ def test_the_status_names_the_error_of_a_server_that_does_not_answer() -> None:
     assert virtual_time.run(read_status(9.0)) == (
         "no request to x succeeded for 9 s, trying again: connection refused"
     )
+    # The address can be unknown, and a model in this process has none.
+    assert virtual_time.run(read_status(9.0, "")).startswith("no request to scripted succeeded for 9 s, ")
+    assert virtual_time.run(read_status(9.0, "", is_local=True)) == ""
 
 
 def test_the_status_after_ctrl_c_says_how_long_calls_in_flight_get() -> None:

@@ -236,7 +236,7 @@ def test_a_ready_object_that_breaks_is_a_failed_call() -> None:
     from judge.models.langchain import LangChainModel
 
     model = LangChainModel(GenericFakeChatModel(messages=iter([])), "fake")
-    with pytest.raises(RetryableError, match="transport: "):
+    with pytest.raises(RetryableError, match="transport: langchain:fake: "):
         ask(model)
 
 

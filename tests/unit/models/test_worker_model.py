@@ -20,6 +20,7 @@ class EchoModel:
     """Answers with the user's message, after as many seconds as the query says; refuses `bad`."""
 
     name, endpoint, params = "openai:echo", "http://server", {"temperature": 0.0}
+    is_local = False
 
     def __init__(self) -> None:
         self.requests: list[str] = []

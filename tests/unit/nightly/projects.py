@@ -209,6 +209,8 @@ _SERVERS: dict[str, FakeServer] = {}
 class _FakeModel:
     """A model of a `FakeServer`; an address where none is up refuses connections."""
 
+    is_local = False
+
     def __init__(self, name: str, access: ServerAccess, _: Sampling) -> None:
         self.name = f"fake:{name}"
         self.endpoint = access.choose_url(default="")
