@@ -26,7 +26,7 @@ from judge.dataset import trec
 from judge.dataset.label_files import load_label_file, load_labels, read_feedback
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.dimensions.dimension import DimensionOptions
-from judge.errors import InputError, Interrupted
+from judge.errors import InputError
 from judge.finished_run import load_current_summary, rescore, write_record
 from judge.measure.measures import resolve_measures
 from judge.messages import Message, OptionName, SeparatedNames
@@ -378,21 +378,16 @@ def _to_path(option: str, value: object) -> Path:
 
 
 def _run_outside_loop(work: Callable[[CancelToken], T]) -> T:
-    """Do `work`, in another thread if this one already runs an event loop; then Ctrl-C cancels it."""
+    """Do `work`, in another thread if this one already runs an event loop; there, too, Ctrl-C cancels it."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from judge.client.cancel import CancelToken, raise_on_signals
+    from judge.client.cancel import CancelToken
 
     cancel_token = CancelToken()
     if not _is_loop_running():
         return work(cancel_token)
-    with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor, raise_on_signals():
-        future = executor.submit(work, cancel_token)
-        try:
-            return future.result()
-        except Interrupted as reason:
-            cancel_token.cancel_from_thread(reason)
-            return future.result()  # raises Interrupted when the work has ended
+    with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor, cancel_token.forward_signals():
+        return executor.submit(work, cancel_token).result()
 
 
 def _is_loop_running() -> bool:

@@ -44,12 +44,15 @@ class CancelToken:
 
     def cancel_from_thread(self, reason: JudgeError) -> None:
         """Cancel from another thread than the one that judges."""
+        self._call_from_thread(lambda: self.cancel(reason))
+
+    def _call_from_thread(self, call: Callable[[], None]) -> None:
         loop = self._loop
         if loop is None:
-            self.reason = self.reason or reason
+            call()
             return
         with suppress(RuntimeError):  # the loop may close at this moment
-            loop.call_soon_threadsafe(self.cancel, reason)
+            loop.call_soon_threadsafe(call)
 
     def force(self) -> None:
         """End the calls in flight, too."""
@@ -91,6 +94,25 @@ class CancelToken:
             await asyncio.sleep(0)  # for a signal that came while the loop did not wait
         finally:
             self._loop = None
+
+    @contextmanager
+    def forward_signals(self) -> Iterator[None]:
+        """Cancel and end calls as `handle_signals` does, while another thread judges with the token.
+
+        A signal that comes before the judging cancels it. Raises KeyboardInterrupt at the end where a signal
+        came too late: the work of the other thread ends without an error.
+        """
+        has_signal = False
+
+        def forward() -> None:
+            nonlocal has_signal
+            has_signal = True
+            self._call_from_thread(self._on_signal)
+
+        with _handle_signals(forward):
+            yield
+        if has_signal:
+            raise KeyboardInterrupt
 
     def _on_signal(self) -> None:
         if self.reason is not None:
