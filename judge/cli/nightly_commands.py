@@ -38,7 +38,10 @@ def nightly(
         ),
     ] = Path("judge.toml"),
     day: Annotated[
-        str | None, make_option("Day of the night, e.g. 2026-05-01 (default: today).", "--date")
+        str | None,
+        make_option(
+            "Day of the night, e.g. 2026-05-01 (default: today, by the clock of this machine).", "--date"
+        ),
     ] = None,
     schedule: Annotated[
         str | None,
@@ -49,7 +52,7 @@ def nightly(
 ) -> None:
     """Run the nightly job. It collects, judges, compares with the baseline and notifies.
 
-    To resume, run the same command again.
+    To resume a night, run the same command again with its --date.
 
     Exit code 0: all is fine; 1: an engine became worse; 3: the engines cannot be compared.
     """

@@ -172,7 +172,7 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
     if summary.coverage < MIN_COVERAGE:
         return Message(
             "only {coverage:.2%} of its pairs are judged, and a baseline needs {least:.0%}; to judge the"
-            " rest, run its judge run or judge nightly command again",
+            " rest, run its judge run command again, or judge nightly with its --date",
             coverage=summary.coverage,
             least=MIN_COVERAGE,
         )
@@ -219,7 +219,8 @@ def _read_files(run: Path) -> dict[str, str]:
     except UnicodeDecodeError as error:
         file, problem = run, Message("a file in it is not UTF-8 ({error})", error=explain_error(error))
     raise InputError(
-        "{file}: {error}; to write it anew, run the judge run or judge nightly command of this folder again",
+        "{file}: {error}; to write it anew, run the judge run command of this folder again, or judge nightly"
+        " with its --date",
         file=file,
         error=problem,
     )

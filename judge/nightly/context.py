@@ -5,6 +5,7 @@ A night that was killed or ended early continues with the same command, and pays
 
 import json
 import re
+import shlex
 import socket
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -70,6 +71,11 @@ class NightContext:
     def nights(self) -> Path:
         """The folder of all nights."""
         return self.folder.path.parent
+
+    @property
+    def command(self) -> str:
+        """The command that continues the night, on any day."""
+        return shlex.join(["judge", "nightly", str(self.rules.source.file), "--date", self.day])
 
     @property
     def is_collected(self) -> bool:

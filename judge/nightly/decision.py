@@ -19,14 +19,16 @@ class Evidence:
 
     `unavailable` has a sentence for each engine that gave far fewer answers than at the baseline,
     `dropped` one for each engine that is only in the baseline. `possible_drops` name engines that may have
-    become worse although the assessor changed. `to_accept` is the command that makes this night the baseline,
-    or what to do where it cannot be it; it is "" where nothing was judged. `query_drift` is None where
-    nothing was compared. `are_settings_changed` tells whether the assessor is configured differently than at
-    the baseline. `suspect_store` is the shared store where the verdicts show another assessor and the
-    canaries do not, else "". `is_stopped` tells whether the night ended after the canaries, which show drift.
+    become worse although the assessor changed. `command` continues the night. `to_accept` is the command that
+    makes this night the baseline, or what to do where it cannot be it; it is "" where nothing was judged.
+    `query_drift` is None where nothing was compared. `are_settings_changed` tells whether the assessor is
+    configured differently than at the baseline. `suspect_store` is the shared store where the verdicts show
+    another assessor and the canaries do not, else "". `is_stopped` tells whether the night ended after the
+    canaries, which show drift.
     """
 
     has_baseline: bool
+    command: str = ""
     to_accept: str = SET_BASELINE_COMMAND
     assessor_changes: Sequence[str] = ()
     missing: Sequence[str] = ()
@@ -157,8 +159,9 @@ def _describe_incomplete(evidence: Evidence) -> Iterator[str]:
             if outcome.n:
                 yield Message(
                     "{outcome.engine}: {outcome.mean_name} may have fallen: grades of unjudged snippets could"
-                    " reverse the result; to judge these, run the same command again",
+                    " reverse the result; to judge these: {command}",
                     outcome=outcome,
+                    command=evidence.command,
                 )
             else:
                 yield Message(

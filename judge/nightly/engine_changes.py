@@ -71,8 +71,7 @@ def find_without_text(
         if share is not None and share > max_empty and share - before > _LOST_TEXT:
             yield Message(
                 "{engine}: {share:.0%} of its results have an empty snippet, more than max_empty_snippets"
-                " {most:.0%}, so nothing was judged: {advice} (or raise max_empty_snippets in [nightly]) and"
-                " run the same command again",
+                " {most:.0%}, so nothing was judged: {advice}, or raise max_empty_snippets in [nightly]",
                 advice=advice,
                 engine=engine,
                 share=share,
@@ -81,20 +80,22 @@ def find_without_text(
 
 
 def find_dropped(
-    tonight: Collection[str], baseline: Collection[str], command: str, *, is_collected: bool
+    tonight: Collection[str], baseline: Collection[str], again: str, to_accept: str, *, is_collected: bool
 ) -> Iterator[str]:
-    """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that.
+    """Yield the engines of the baseline that are not in this night's dataset.
 
-    `is_collected` is True when the night asked the engines.
+    The command `again` continues the night, `to_accept` makes it the baseline. `is_collected` is True when
+    the night asked the engines.
     """
     step = Message("add it to [collect]" if is_collected else "add its results")
     for engine in sorted({*baseline} - {*tonight}, key=make_natural_key):
         yield Message(
-            "{engine}: is in the baseline and not in this night's dataset; {step}, then run the same command"
-            " again; if it was removed permanently, make this night the baseline: {command}",
+            "{engine}: is in the baseline and not in this night's dataset; {step}, then: {again}; if it was"
+            " removed permanently, make this night the baseline: {command}",
             engine=engine,
             step=step,
-            command=command,
+            again=again,
+            command=to_accept,
         )
 
 

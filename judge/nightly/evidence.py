@@ -1,8 +1,7 @@
 """The evidence of a night: this night's run, its queries and its canaries beside the baseline."""
 
-import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from judge.analysis.combine_runs import CombinedRuns
@@ -53,12 +52,14 @@ def gather_evidence(context: NightContext, judged_night: JudgedNight) -> Evidenc
         to_accept=command,
         are_settings_changed=bool(judged_night.setting_changes),
         assessor_changes=judged_night.early_changes,
-        missing=judged_night.missing,
+        missing=_add_command(judged_night.missing, context),
+        command=context.command,
         engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else (),
     )
     if judged_night.run is None:  # so nothing is judged that could be the baseline
         again = Message(
-            'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
+            'set judge_on_drift = "all" in [nightly], run {again}, then {command}',
+            again=context.command,
             command=command,
         )
         is_stopped = not judged_night.missing
@@ -69,6 +70,15 @@ def gather_evidence(context: NightContext, judged_night: JudgedNight) -> Evidenc
     later_models = _find_later_models(judged_night, None)
     changes = [Message("{reason}; make the next night the baseline", reason=text) for text in later_models]
     return replace(evidence, assessor_changes=[*judged_night.early_changes, *changes])
+
+
+def _add_command(missing: Sequence[str], context: NightContext) -> Sequence[str]:
+    """Return why judgments are missing; the last reason ends with the command that continues the night."""
+    if not missing:
+        return ()
+    *others, last = missing
+    message = Message("{reason}; to continue this night: {command}", reason=last, command=context.command)
+    return (*others, message)
 
 
 def _compare(
@@ -104,7 +114,9 @@ def _compare(
         to_accept = _advise_on_two_assessors(canaries)
         if canaries and canaries.compares_with_baseline and not later_models:
             suspect_store = str(NightStores.from_context(context).shared)
-    dropped = find_dropped(run.summary.engines, baseline.engines, command, is_collected=context.is_collected)
+    dropped = find_dropped(
+        run.summary.engines, baseline.engines, context.command, command, is_collected=context.is_collected
+    )
     evidence = replace(
         evidence,
         to_accept=to_accept,
@@ -241,7 +253,6 @@ def _find_unavailable_engines(context: NightContext, run: RunResult) -> Mapping[
     if not unavailable:
         return {}
     last = [*unavailable][-1]
-    toml = str(context.rules.source.file)
     step = Message(
         "{reason}; correct the dataset, then: {command}"
         if not context.is_collected
@@ -249,7 +260,7 @@ def _find_unavailable_engines(context: NightContext, run: RunResult) -> Mapping[
         if unavailable.keys() & errors.keys()
         else "{reason}; check the settings of the engine, then: {command}",
         reason=unavailable[last],
-        command=shlex.join(["judge", "nightly", toml, "--date", context.day]),
+        command=context.command,
     )
     return {**unavailable, last: step}
 
@@ -262,8 +273,7 @@ def explain_unanswered_canaries(canaries: CanaryCheck | None, rules: NightlyConf
     if isinstance(incomplete, LimitReached):  # the next start judges all canaries again
         yield Message(
             "max_calls or budget in {file} is too small for the canaries ({grades.judged:,} of"
-            " {grades.requested:,} judged): raise it, or lower canary_repeats in [nightly], then run the same"
-            " command again",
+            " {grades.requested:,} judged): raise it, or lower canary_repeats in [nightly]",
             file=rules.source.file,
             grades=grades,
         )
@@ -296,7 +306,7 @@ def explain_unjudged_pairs(
     elif run.calls_made == canary_calls:
         yield Message(
             "max_calls or budget in {file} covers the canaries alone, which each start judges again: raise"
-            " it, or lower canary_repeats in [nightly], then run the same command again",
+            " it, or lower canary_repeats in [nightly]",
             file=rules.source.file,
         )
     else:

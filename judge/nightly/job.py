@@ -21,7 +21,7 @@ from judge.config.option_types import is_day
 from judge.config.run import Config
 from judge.config.toml_file import read_section
 from judge.dataset.stored_dataset import PooledDataset
-from judge.errors import InputError, StoreError
+from judge.errors import InputError, Interrupted, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
 from judge.messages import ENGLISH, Translator
@@ -111,7 +111,13 @@ def run_nightly(
             record = None
         notes = []
         if record is None:
-            record = _judge_night(_prepare(context, toml), (canary_progress, progress))
+            try:
+                record = _judge_night(_prepare(context, toml), (canary_progress, progress))
+            except Interrupted as error:
+                raise Interrupted(
+                    "interrupted; all answers and judgments are saved; to continue this night: {command}",
+                    command=context.command,
+                ) from error
         elif record.state == "finished":
             finished = t(
                 "this night is finished: changes of {file}, of its dataset and of the baseline have no effect"

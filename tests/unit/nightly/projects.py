@@ -170,6 +170,10 @@ class NightlyProject:
             self.run_night(day)
         in_the_way.rmdir()
 
+    def get_command(self, day: str) -> str:
+        """Return the command that continues the night of `day`, as messages name it."""
+        return f"judge nightly {self.toml} --date {day}"
+
     def read_file(self, day: str, name: str = "night.json") -> bytes:
         """Return the bytes of a file of the night of `day`."""
         return (self.nights / day / name).read_bytes()

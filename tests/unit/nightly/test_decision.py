@@ -144,15 +144,15 @@ def test_an_engine_is_broken_when_far_fewer_answers_came(
 
 
 def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() -> None:
-    assert list(find_dropped({"bing": {}, "new": {}}, {"bing": {}}, "x", is_collected=False)) == []
+    assert list(find_dropped({"bing": {}, "new": {}}, {"bing": {}}, "x", "y", is_collected=False)) == []
     for is_collected, step in ((True, "add it to [collect]"), (False, "add its results")):
         (text,) = find_dropped(
-            {"bing": {}}, {"bing": {}, "searx": {}}, "judge baseline set RUN", is_collected=is_collected
+            {"bing": {}}, {"bing": {}, "searx": {}}, "judge nightly", "judge set", is_collected=is_collected
         )
-        words = (
-            f"searx: is in the baseline and not in this night's dataset; {step}, then run the same command"
+        assert text == (
+            f"searx: is in the baseline and not in this night's dataset; {step}, then: judge nightly; if it"
+            " was removed permanently, make this night the baseline: judge set"
         )
-        assert text.startswith(words)
     decision = decide(Evidence(True, dropped=[text]))
     assert (decision.status, decision.reasons) == ("incomplete", (text,))
     assert (decision.state, decision.missing) == ("undecided", ())

@@ -399,9 +399,10 @@ def test_a_night_with_refused_pairs_is_not_told_to_change_its_assessor(
         project.server.make_reply = lambda request: (
             refusal if is_refused(request) else project.judge.answer(request)
         )
-        record = project.run_night(project.begin_day())
+        day = project.begin_day()
+        record = project.run_night(day)
     assert record["status"] == "incomplete"
-    assert record["reasons"][0].endswith(advice)
+    assert record["reasons"][0].endswith(f"{advice}; to continue this night: {project.get_command(day)}")
 
 
 @pytest.mark.parametrize(
@@ -471,10 +472,11 @@ def test_engines_that_were_away_are_asked_again(tmp_path: Path) -> None:
 
 def test_canaries_and_run_share_one_limit_of_calls(project: NightlyProject) -> None:
     project.configure(RULES, "max_calls = 150")
-    record = project.run_night(project.begin_day())
+    day = project.begin_day()
+    record = project.run_night(day)
     assert (record["status"], project.calls) == ("incomplete", 150)
     assert "max_calls = 150 is used up; run the same command again" in record["reasons"][0]
-    assert "--" not in record["reasons"][0]
+    assert "--" not in record["reasons"][0].removesuffix(project.get_command(day))
 
 
 @pytest.mark.slow

@@ -106,8 +106,12 @@ def test_a_run_that_was_interrupted_is_paid_by_the_next(project: NightlyProject)
         return answer(judge, request)
 
     project.judge.__class__ = type("Impatient", (Judge,), {"answer": interrupt_once})
-    with pytest.raises(Interrupted):
+    with pytest.raises(Interrupted) as interrupted:
         project.run_night(day)
+    assert str(interrupted.value) == (
+        "interrupted; all answers and judgments are saved; to continue this night: "
+        + project.get_command(day)
+    )
     record = project.run_night(day)
     assert (record["status"], record["cost_total"]["calls"]) == ("fine", project.calls - before)
 

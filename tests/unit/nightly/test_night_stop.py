@@ -34,7 +34,10 @@ def test_a_night_of_drift_pays_for_its_canaries_alone(project: NightlyProject) -
         CANARY_CALLS,
         None,
     )
-    assert 'set judge_on_drift = "all" in [nightly], run judge nightly again' in record["reasons"][-1]
+    assert (
+        f'set judge_on_drift = "all" in [nightly], run {project.get_command(day)}, then judge baseline set'
+        in record["reasons"][-1]
+    )
     with pytest.raises(InputError, match=r"stopped after the canaries.*judge_on_drift = .all."):
         job.set_baseline(project.nights / day, project.nights)
     # So the advice about a lost baseline names another night.
@@ -64,6 +67,7 @@ def test_the_report_of_an_earlier_start_has_the_status_of_the_night(project: Nig
     assert (early["status"], early["judged"]) == ("incomplete", 2)
     assert early["reasons"][0].endswith(
         f"or raise it; each start judges the canaries again, with {CANARY_CALLS} calls"
+        f"; to continue this night: {project.get_command(day)}"
     )
     project.configure(STOP)
     project.judge.swapped = 0.5
@@ -130,13 +134,14 @@ def test_a_limit_that_is_used_up_is_not_an_assessor_that_is_away(
     limit: str, problem: str, small_project: NightlyProject
 ) -> None:
     small_project.configure(RULES, limit)
-    record = small_project.run_night(small_project.begin_day())
+    day = small_project.begin_day()
+    record = small_project.run_night(day)
     assert (record["status"], record["exit"]) == ("incomplete", 3)
     text = record["reasons"][0]
     assert "did not answer" not in text
     assert text == (
-        f"max_calls or budget in {small_project.toml} {problem}, or lower canary_repeats in [nightly], then"
-        " run the same command again"
+        f"max_calls or budget in {small_project.toml} {problem}, or lower canary_repeats in [nightly];"
+        f" to continue this night: {small_project.get_command(day)}"
     )
 
 

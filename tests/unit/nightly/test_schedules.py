@@ -14,6 +14,8 @@ from judge.messages import CHINESE, ENGLISH
 from judge.nightly.schedules import KINDS, make_schedule
 
 AWKWARD = "a b%c$d'e"
+#: What the step of the night gets besides the secrets.
+ENVIRONMENT = {"GH_TOKEN": "${{ github.token }}", "TOML": "judge.toml"}
 
 
 @pytest.fixture
@@ -94,14 +96,34 @@ def test_the_workflow_is_yaml_and_runs_the_nights_one_at_a_time() -> None:
     result = yaml.safe_load(make_schedule("github", Path("my: judge.toml")))
     # YAML 1.1 reads the key `on` as true.
     assert result[True]["schedule"] == [{"cron": "30 18 * * *"}]
-    assert result["permissions"] == {"contents": "read"}
+    assert result["permissions"] == {"actions": "read", "contents": "read"}
     assert result["concurrency"]["cancel-in-progress"] is False
     steps = result["jobs"]["nightly"]["steps"]
-    (night,) = [step for step in steps if step.get("run", "").startswith("judge ")]
-    assert night["run"] == 'judge nightly "$TOML"'
+    (night,) = [step for step in steps if "judge nightly" in step.get("run", "")]
     assert night["env"]["TOML"] == "my: judge.toml"
     saves = [step for step in steps if step.get("if") == "always()"]
     assert [step["uses"].split("@")[0] for step in saves] == ["actions/cache/save", "actions/upload-artifact"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_job_that_is_run_again_on_a_later_day_has_the_day_of_its_run(tmp_path: Path) -> None:
+    steps, _ = read_steps('model = "lexical"\ndata = "data.jsonl"\n')
+    (script,) = [step["run"] for step in steps if "judge nightly" in step.get("run", "")]
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name, lines in (("gh", 'echo "$*" >&2\necho 2026-11-20'), ("judge", "printf '%s\\n' \"$@\"")):
+        (commands / name).write_text(f"#!/bin/sh\n{lines}\n", encoding="utf-8")
+        (commands / name).chmod(0o755)
+    environ = {"GITHUB_REPOSITORY": "our/search", "GITHUB_RUN_ID": "42", "TOML": "our judge.toml"}
+    done = subprocess.run(
+        ["bash", "-e", "-c", script],
+        env={"PATH": f"{commands}:/usr/bin:/bin", **environ},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.splitlines() == ["api repos/our/search/actions/runs/42 --jq .created_at[:10]"]
+    assert done.stdout.splitlines() == ["nightly", "our judge.toml", "--date", "2026-11-20"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -154,13 +176,13 @@ def read_steps(toml: str) -> tuple[list[dict[str, Any]], str]:
 @pytest.mark.usefixtures("folder")
 def test_the_workflow_names_the_secrets_packages_and_files_that_judge_toml_asks_for() -> None:
     steps, text = read_steps(WHOLE)
-    (night,) = [step for step in steps if step.get("run", "").startswith("judge ")]
+    (night,) = [step for step in steps if "judge nightly" in step.get("run", "")]
     names = [
         "OPENAI_API_KEY", "DASHSCOPE_API_KEY", "ANTHROPIC_API_KEY",
         "SEARXNG_URL", "BRAVE_SEARCH_API_KEY", "MINE_KEY", "SERPER_API_KEY", "DING_URL", "DING_SECRET",
     ]  # fmt: skip
     secrets = {name: f"${{{{ secrets.{name} }}}}" for name in names}
-    assert night["env"] == {"TOML": "judge.toml", **secrets}
+    assert night["env"] == {**ENVIRONMENT, **secrets}
     assert f"Set these secrets in that repository, and nothing else: {', '.join(names)}." in text
     assert [step["run"] for step in steps if "pip" in step.get("run", "")] == [
         'pip install "search-judge[dashscope,langchain]"'
@@ -182,7 +204,7 @@ def test_a_workflow_without_keys_sets_none_and_an_address_of_this_machine_is_a_s
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     steps, text = read_steps('model = "lexical"\ndata = "data.parquet"\n')
-    assert [step["env"] for step in steps if "env" in step] == [{"TOML": "judge.toml"}]
+    assert [step["env"] for step in steps if "env" in step] == [ENVIRONMENT]
     assert "nothing else: none." in text
     assert 'pip install "search-judge[parquet]"' in [step.get("run") for step in steps]
     steps, _ = read_steps('model = "lexical"\ndata = "data.xlsx"\n')
@@ -196,7 +218,7 @@ def test_a_workflow_without_keys_sets_none_and_an_address_of_this_machine_is_a_s
     ):
         line = f'base_url = "{base_url}"\n' if base_url else ""
         steps, text = read_steps(f'model = "openai:a"\ndata = "data.jsonl"\n{line}')
-        assert [set(step["env"]) - {"TOML"} for step in steps if "env" in step] == [names]
+        assert [set(step["env"]) - {*ENVIRONMENT} for step in steps if "env" in step] == [names]
         assert "proxy.example" not in text
 
 
