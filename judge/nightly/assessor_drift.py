@@ -150,7 +150,7 @@ def check_canaries(
     reasons: tuple[str, ...] = ()
     comparison, accepted = GradeComparison(), frozenset[str]()
     if before is not None:
-        runs = (
+        comparisons = [
             find_assessor_changes(
                 grades,
                 before,
@@ -159,9 +159,9 @@ def check_canaries(
                 reference=AT_BASELINE if at_baseline else AT_FIRST_START,
             )
             for grades in (*past, tonight)
-        )
-        reasons = tuple(dict.fromkeys(chain.from_iterable(runs)))
-        comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate)
+        ]
+        comparison, _ = comparisons[-1]
+        reasons = tuple(dict.fromkeys(chain.from_iterable(changes for _, changes in comparisons)))
         accepted = tonight.served - before.served if before.served and not reasons else accepted
     return CanaryCheck(
         run,
@@ -180,8 +180,8 @@ def find_assessor_changes(
     *,
     has_same_settings: bool = True,
     reference: Message = AT_BASELINE,
-) -> Iterator[str]:
-    """Yield why the canaries of `tonight` and those of `before` have different assessors.
+) -> tuple[GradeComparison, Sequence[str]]:
+    """Return how the canaries of `tonight` and `before` compare, and why they have different assessors.
 
     `reference` says in messages where `before` is from. With other settings the assessor is another one under
     any name, so it does not help to accept the name.
@@ -214,18 +214,15 @@ def find_assessor_changes(
             now=NameList(new),
             before=NameList(sorted(before.served)),
         )
-        names = ", ".join(f'"{name}"' for name in (*rules.accept_names, *new))
-        yield (
-            Message(
+        if accepts and has_same_settings:
+            change = Message(
                 "{change}; no canary shows another assessor: to accept the name, set accept_names = [{names}]"
                 " in [nightly]",
                 change=change,
-                names=names,
+                names=", ".join(f'"{name}"' for name in (*rules.accept_names, *new)),
             )
-            if accepts and has_same_settings
-            else change
-        )
-    yield from moved
+        moved.insert(0, change)
+    return comparison, moved
 
 
 def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> GradeComparison:

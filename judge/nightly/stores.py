@@ -206,4 +206,4 @@ def _has_same_assessor(
     # This night's own store may be of the assessor of any canary run, another night's is of that of its last.
     past = runs if night.path == context.folder.path else runs[-1:]
     grades = map(load_canary_grades, map(RunFolder, past))
-    return not any(any(find_assessor_changes(canaries.tonight, one, context.rules)) for one in grades)
+    return not any(find_assessor_changes(canaries.tonight, one, context.rules)[1] for one in grades)
