@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from judge.analysis.combine_runs import CombinedRuns
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.completeness import advise_on_failed_pairs, describe_failures
 from judge.config.nightly import NightlyConfig
@@ -27,6 +28,7 @@ from judge.nightly.engine_changes import (
     find_unavailable,
     find_without_text,
 )
+from judge.nightly.possible_drops import find_possible_drops
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
 from judge.nightly.stores import JudgedNight, NightStores
 from judge.runs.run_result import RunResult
@@ -128,8 +130,7 @@ def _compare(
     )
     if combined is None:
         return replace(evidence, remarks=tuple(describe_coverage(query_drift, is_compared=False)))
-    canary_shift = canaries.results.shift if canaries else None
-    return _test(context, combined, shift.by if shift else canary_shift, evidence)
+    return _test(context, combined, (run, baseline.run), evidence)
 
 
 def _advise_on_two_assessors(canaries: CanaryCheck | None) -> Message:
@@ -141,16 +142,19 @@ def _advise_on_two_assessors(canaries: CanaryCheck | None) -> Message:
     )
 
 
-def _test(context: NightContext, combined: CombinedRuns, shift: float | None, evidence: Evidence) -> Evidence:
-    """Return the evidence with the regression test of both nights, or with possible drops after a `shift`.
+def _test(
+    context: NightContext, combined: CombinedRuns, runs: tuple[JudgedRun, JudgedRun], evidence: Evidence
+) -> Evidence:
+    """Return the evidence with the regression test of both nights, or with possible drops after drift.
 
-    `shift` is how much the mean grade of the same pairs changed, None where that is unknown.
+    `runs` are that of tonight and that of the baseline.
     """
     if evidence.missing or evidence.engine_setting_changes:
         return evidence
-    outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), context.rules)
+    unavailable = evidence.unavailable.keys()
+    outcomes = regression_test.run_regression_test(combined, unavailable, context.rules)
     if evidence.assessor_changes:
-        drops = regression_test.find_possible_drops(outcomes, shift, context.config.grading.top)
+        drops = find_possible_drops(*runs, outcomes, unavailable, context.rules)
         return replace(evidence, possible_drops=tuple(drops))
     remarks = (
         *(describe_query_drift(evidence.query_drift) if evidence.query_drift else ()),

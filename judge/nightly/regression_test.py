@@ -170,31 +170,6 @@ def warn_of_hidden_drops(outcomes: _Outcomes, min_drop: float) -> Iterator[str]:
             )
 
 
-def find_possible_drops(outcomes: _Outcomes, shift: float | None, top: int) -> Iterator[str]:
-    """Yield the engines that may have become worse on a night whose assessor changed.
-
-    `shift` is how much the mean grade of the same pairs changed, None where it is unknown, `top` the highest
-    grade. sDCG is linear in the grades, so grades that are all lower by `shift` lower it by `shift / top`:
-    the corrected change is `change - shift / top`. It is reported when the corrected drop exceeds what the
-    regression test detects. Other measures are not corrected.
-    """
-    for outcome in outcomes:
-        change, detectable = outcome.change, outcome.detectable
-        if not outcome.measure.startswith("sDCG@") or change is None or detectable is None or shift is None:
-            continue
-        corrected = change - shift / top
-        if corrected < -detectable:
-            yield Message(
-                "possible: {outcome.engine} became worse: {outcome.measure} {outcome.change:+.3f}, corrected"
-                " {corrected:+.3f} (grades of the same pairs moved by {shift:+.2f} of {top}); this assessor's"
-                " grades cannot prove it",
-                outcome=outcome,
-                corrected=corrected,
-                shift=shift,
-                top=top,
-            )
-
-
 def compute_one_sided_p(p: float | None, change: float | None) -> float | None:
     """Return the probability of a drop like `change`, from the two-sided `p`.
 

@@ -64,7 +64,7 @@ ALLOWED = {
     ),
     "integrations": "records errors config dataset measure parsing store client assess run_input factory",
     "nightly": (
-        "records errors characters files models config pricing dataset measure store client assess "
+        "records flags errors characters files models config pricing dataset measure store client assess "
         "analysis runs report collect run_identity run_input factory finished_run completeness pipeline"
     ),
     "cli": (

@@ -199,5 +199,6 @@ def test_drift_with_a_large_drop_of_one_engine_is_possible_and_not_certain(tmp_p
         record = project.run_night(project.begin_day(worse=9.0))
     assert (record["status"], record["exit"], record["regression_test"]["rows"]) == ("assessor drift", 3, [])
     possible = [each for each in record["reasons"] if each.startswith("possible: ")]
-    assert [each.split()[1] for each in possible] == ["amber"]
+    assert [each.split(" became worse: ")[0] for each in possible] == ["possible: amber"] * 2
+    assert [each.split(" became worse: ")[1].split()[0] for each in possible] == ["MAP@10", "sDCG@10"]
     assert "corrected" in possible[0]
