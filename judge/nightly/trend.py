@@ -15,10 +15,18 @@ from typing import Literal
 from judge.characters import escape_controls, make_natural_key
 from judge.config.option_types import is_day
 from judge.errors import InputError
+from judge.files.json_text import dump_json
 from judge.measure.measures import name_mean
 from judge.messages import ENGLISH, Bilingual, Message, NameList, Translator, join_messages, make_text
 from judge.nightly.decision import list_reasons
-from judge.nightly.record import NIGHT_FILE, NightRecord, RegressionOutcome, Status, read_night
+from judge.nightly.record import (
+    NIGHT_FILE,
+    BaselineReference,
+    NightRecord,
+    RegressionOutcome,
+    Status,
+    read_night,
+)
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, read_config
 
@@ -253,24 +261,34 @@ def _identify_assessors(nights: Sequence[NightRecord]) -> list[str]:
     It is that of the night that became the baseline, and another one on a night of assessor drift. So it is
     another one from the night on whose drift was accepted, which makes that night the baseline. Where the
     record of that night is missing, the assessor counts as another one, and so it does after drift where
-    nothing is compared. A baseline that is no night is of the assessor of the night before.
+    nothing is compared. A baseline that is no night is of the last assessor with its name and prompts, and so
+    is a night that is configured differently than its baseline.
     """
     accepted = {night.baseline.name for night in nights if night.baseline}
     assessor, is_unknown, assessors, assessor_of = "", False, list[str](), dict[str, str]()
+    last_of: dict[str, str] = {}
     for night in nights:
         day, is_drift = night.date.isoformat(), night.status == "assessor drift"
         if baseline := night.baseline:
-            is_night = is_day(baseline.name)
-            key = baseline.name if is_night else baseline.id
-            assessor = assessor_of.setdefault(key, key if is_night else assessor)
+            key = baseline.name if is_day(baseline.name) else baseline.id
+            of_baseline = _describe_configuration(baseline)
+            known = key if is_day(baseline.name) else last_of.get(of_baseline, key)
+            assessor = assessor_of.setdefault(key, known)
             if is_drift:
                 assessor = day if day in accepted else f"drifted from {baseline.id}"
+                if (own := _describe_configuration(night)) != of_baseline:
+                    assessor = last_of.get(own, assessor)
         elif is_unknown:
             assessor = f"unknown from {day}"
         is_unknown = is_drift and day not in accepted
-        assessor_of[day] = assessor
+        assessor_of[day] = last_of[_describe_configuration(night)] = assessor
         assessors.append(assessor)
     return assessors
+
+
+def _describe_configuration(judged: NightRecord | BaselineReference) -> str:
+    """Return the name and the prompts of the assessor of a night or of a baseline."""
+    return dump_json([judged.assessor, judged.prompts])
 
 
 def list_engines(nights: Sequence[NightRecord]) -> tuple[str, ...]:

@@ -284,6 +284,29 @@ def test_a_baseline_that_is_no_night_is_of_the_assessor_of_the_night_before(tmp_
     assert (ends, days) == ((0.2, 0.21, 0.2, 0.21), ["2026-05-03"])
 
 
+def test_only_the_baseline_had_another_assessor(tmp_path: Path) -> None:
+    """Night 3 is compared with a run of another model, which is the baseline then; night 4 is not."""
+    first = make_night("2026-05-01", {"bing": 0.6}, status="no baseline", baseline=None)
+    other = {**make_night("2026-05-02")["baseline"], "name": "toy", "id": "toy-f0", "assessor": "toy/graded"}
+    ends, days = summarise(
+        tmp_path,
+        first,
+        make_night("2026-05-02", {"bing": 0.61}),
+        {**make_drifted_night("2026-05-03", 0.62), "baseline": other},
+        make_night("2026-05-04", {"bing": 0.63}),
+    )
+    assert (ends, days) == ((0.6, 0.63, 0.6, 0.63), [])
+    # Nights of the model of that run are of another assessor than those before.
+    ends, days = summarise(
+        tmp_path,
+        first,
+        make_night("2026-05-02", {"bing": 0.61}),
+        make_night("2026-05-03", {"bing": 0.4}, baseline=other, assessor="toy/graded"),
+        make_night("2026-05-04", {"bing": 0.5}, baseline=other, assessor="toy/graded"),
+    )
+    assert ends == (0.4, 0.5, 0.4, 0.5)
+
+
 def test_the_assessor_of_a_night_after_drift_with_which_nothing_is_compared_is_unknown(
     tmp_path: Path,
 ) -> None:
