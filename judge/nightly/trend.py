@@ -61,10 +61,10 @@ class TrendValue:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The records of the nights by date, a sentence for each damaged one, and the days without a record.
+    """The records of the nights by date, a sentence for each damaged one, and how to resume unfinished ones.
 
-    `resume_commands` has the command that resumes each of these days whose folder holds something: the night
-    was killed, or is running.
+    `resume_commands` has a command for each night that is incomplete, by day, and for each day without a
+    record whose folder holds something: the night was killed, or is running.
     """
 
     nights: tuple[NightRecord, ...]
@@ -76,6 +76,7 @@ class History:
 class NightTrend:
     """What happened on a night: its status and reasons, and what changed since the night before.
 
+    `other_reasons` are the reasons without those about the `regressed` engines, which come first.
     `nonsignificant_drops` are those of a `NightRecord`, `alpha` is the level of its regression test.
     """
 
@@ -84,6 +85,7 @@ class NightTrend:
     regressed: tuple[str, ...]
     changed: tuple[Change, ...]
     reasons: tuple[str, ...]
+    other_reasons: tuple[str, ...]
     cost_total_usd: float | None
     alpha: float | None = None
     nonsignificant_drops: tuple[RegressionOutcome, ...] = ()
@@ -131,10 +133,11 @@ def read_history(folder: Path) -> History:
                 nights.append(record)
         except InputError as error:
             damaged.append(error.message)
+    states = {night.date.isoformat(): night.state for night in nights}
     commands = {
         path.name: _make_resume_command(path)
         for path in sorted(folder.glob("????-??-??"))
-        if is_day(path.name) and not (path / NIGHT_FILE).exists() and any(path.glob("[!.]*"))
+        if states.get(path.name) in ("unfinished", "undecided") or _is_without_record(path)
     }
     if not nights and not damaged:
         if commands:
@@ -149,6 +152,11 @@ def read_history(folder: Path) -> History:
             folder=folder,
         )
     return History(tuple(nights), tuple(damaged), commands)
+
+
+def _is_without_record(night: Path) -> bool:
+    """Return whether the folder is of a night that was begun and has no record."""
+    return is_day(night.name) and not (night / NIGHT_FILE).exists() and any(night.glob("[!.]*"))
 
 
 def _make_resume_command(night: Path) -> str:
@@ -166,7 +174,7 @@ def _make_resume_command(night: Path) -> str:
 
 
 def describe_unfinished(t: Translator, day: str, command: str) -> str:
-    """Return that a night was begun and has no record, and the command that resumes it."""
+    """Return that a night is not finished, and the command that resumes it."""
     return t("{day} was begun and not finished: {command}", day=day, command=command)
 
 
@@ -190,18 +198,7 @@ def make_trend(
         measure=chosen,
         kind=kind,
         nights=tuple(
-            NightTrend(
-                date=night.date,
-                status=night.status,
-                regressed=night.regressed,
-                changed=changed,
-                reasons=tuple(
-                    reason.en if t.language == "en" else reason.zh for reason in list_reasons(night)
-                ),
-                cost_total_usd=night.cost_total.usd if night.cost_total else None,
-                alpha=night.alpha,
-                nonsignificant_drops=night.nonsignificant_drops,
-            )
+            _make_night_trend(night, changed, t)
             for night, changed in zip(nights, find_changes(nights), strict=True)
         ),
         engines={name: _make_engine_trend(nights, counted, name, chosen, kind) for name in engines},
@@ -209,6 +206,21 @@ def make_trend(
         left_out=not all(counted),
         damaged=history.damaged,
         resume_commands=history.resume_commands,
+    )
+
+
+def _make_night_trend(night: NightRecord, changed: tuple[Change, ...], t: Translator) -> NightTrend:
+    reasons = tuple(reason.en if t.language == "en" else reason.zh for reason in list_reasons(night))
+    return NightTrend(
+        date=night.date,
+        status=night.status,
+        regressed=night.regressed,
+        changed=changed,
+        reasons=reasons,
+        other_reasons=reasons[len(night.select_outcomes("regression")) :],
+        cost_total_usd=night.cost_total.usd if night.cost_total else None,
+        alpha=night.alpha,
+        nonsignificant_drops=night.nonsignificant_drops,
     )
 
 

@@ -282,8 +282,10 @@ def test_a_regression_is_the_headline_and_a_damaged_night_is_named(browser: Brow
     (tmp_path / "2026-05-03" / "night.json").write_text("{", encoding="utf-8")
     with open_page(browser, make_file_url(trend_page.write_trend_page(tmp_path)), locale="zh-CN") as result:
         expect(result.page.locator("h1")).to_have_text("2026-05-21：回归：bing。", use_inner_text=True)
-        expect(result.page.locator(".notice")).to_contain_text("2026-05-03")
-        expect(result.page.locator(".notice li")).to_contain_text("不是 JSON", use_inner_text=True)
+        unfinished, damaged = result.page.locator(".notice").all()
+        expect(unfinished).to_contain_text("2026-05-15 已开始但未完成", use_inner_text=True)
+        expect(damaged).to_contain_text("2026-05-03")
+        expect(damaged.locator("li")).to_contain_text("不是 JSON", use_inner_text=True)
         assert result.page.locator("table.nights tbody tr").count() == 19
 
 

@@ -1,5 +1,6 @@
 """The table of `judge trend`: a line per engine, and below it what happened on which night."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -39,6 +40,9 @@ _NAMED_CHANGES: Mapping[Status, frozenset[Change]] = {
     "queries changed": frozenset({"queries"}),
 }
 _REASON_LENGTH = 300
+#: What separates a reason from the advice after it, and one advice from the next, in both languages.
+_CLAUSE_END = "; |；"
+_FIRST_CLAUSES = re.compile(rf".{{1,{_REASON_LENGTH - 2}}}(?={_CLAUSE_END})", re.DOTALL)
 
 
 def iter_trend_parts(trend: Trend) -> Iterator[Part]:
@@ -156,13 +160,24 @@ def _iter_news(nights: Sequence[NightTrend]) -> Iterator[str]:
         in_status = _NAMED_CHANGES.get(night.status, ())
         parts = [t(CHANGE_TEXTS[change][1].en) for change in night.changed if change not in in_status]
         if EXIT_CODES[night.status]:
+            status = t(night.status)
             if night.regressed:
                 engines = t.join(map(fit_on_line, night.regressed))
-                parts.append(t("{status} of {engines}", status=t(night.status), engines=engines))
-            else:
-                parts.append(t(night.status))
-                parts += (truncate_with_ellipsis(reason, _REASON_LENGTH) for reason in night.reasons[:1])
+                status = t("{status} of {engines}", status=status, engines=engines)
+            reasons = night.other_reasons[:1]
+            parts += [status, *(_shorten_reason(reason, is_last=night is nights[-1]) for reason in reasons)]
         if drops := format_plain(describe_nonsignificant_drops(t, night)):
             parts.append(drops)
         if parts:
             yield f"{night.date}  {_SIGNS[night.status]}  {t('; ').join(parts)}"
+
+
+def _shorten_reason(reason: str, *, is_last: bool) -> str:
+    """Return the reason without the advice after it, except on the last night: later, it is out of date.
+
+    A long one ends before an advice, so that no command is cut.
+    """
+    text = reason if is_last else re.split(_CLAUSE_END, reason)[0]
+    if len(text) > _REASON_LENGTH and (clauses := _FIRST_CLAUSES.match(text)):
+        text = f"{clauses[0]} …"
+    return truncate_with_ellipsis(text, _REASON_LENGTH)

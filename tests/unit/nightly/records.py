@@ -67,6 +67,8 @@ def make_night(day: str, means: Mapping[str, float] | None = None, **given: Any)
         "status": "fine",
         "exit": 0,
         "reasons": [],
+        "finished": given.get("status") != "incomplete",
+        "complete": given.get("status") != "incomplete",
         "remarks": [],
         "assessor": "openai:fake/graded",
         "prompts": {"en": "graded@1a2b3c4d", "zh": "graded@5e6f7a8b"},
@@ -226,6 +228,7 @@ def make_month() -> list[dict[str, Any]]:
             }  # fmt: skip
         if at == 14:
             record |= {"status": "incomplete", "exit": 3, "reasons": ["searx broke on 80 of 100 queries"]}
+            record |= {"finished": False, "complete": False}
             record["engines"]["searx"]["measures"]["sDCG@10"] |= {"mean": None, "ci95": None, "n": 0}
         if at >= 24:
             record["baseline"] = {**record["baseline"], "id": "2026-05-24-ffff0000"}

@@ -370,6 +370,32 @@ def test_a_night_that_was_begun_and_not_finished_is_listed(tmp_path: Path) -> No
     assert render_trend(make_trend(trend.read_history(tmp_path)))[-1] == text
 
 
+def test_an_engine_that_lacks_answers_is_named_beside_a_regression(tmp_path: Path) -> None:
+    night = make_regression() | {"finished": False, "complete": False}
+    night["reasons"] = ["bing fell by 0.03", "bing fell by 0.02", "searx: failed; to request again: judge X"]
+    folder = write_nights(tmp_path, [night, make_night("2026-05-21")])
+    lines = render_trend(make_trend(trend.read_history(folder)))
+    assert "2026-05-20  !  regression of bing; searx: failed" in lines
+    assert lines[-1] == "2026-05-20 was begun and not finished: judge nightly FILE --date 2026-05-20"
+
+
+def test_a_reason_is_cut_before_an_advice_and_an_old_one_has_none(tmp_path: Path) -> None:
+    def render(*reasons: str) -> list[str]:
+        nights = [
+            make_night(f"2026-05-0{day}", status="assessor drift", exit=3, reasons=[reason], canaries=None)
+            | {"regression_test": None}
+            for day, reason in enumerate(reasons, 1)
+        ]
+        return render_trend(make_trend(trend.read_history(write_nights(tmp_path, nights))))
+
+    advice = f"do nothing; to accept it: judge baseline set {'x' * 90}"
+    lines = render(f"model a; {advice}", f"model b; {advice}")
+    assert "2026-05-01  ~  assessor drift; model a" in lines
+    assert f"2026-05-02  ~  assessor drift; model b; {advice}" in " ".join(lines)
+    text = "".join(render("model a", f"{'z' * 200}; {advice}"))
+    assert text.endswith("zzz; do nothing …")
+
+
 def test_canaries_without_any_grade_have_no_chart(tmp_path: Path) -> None:
     canaries = {**make_canaries(60), "judged": 0, "mean_grade": None, "compared": 0, "unchanged": None}
     folder = write_nights(tmp_path, [make_night("2026-05-01", canaries=canaries)])
