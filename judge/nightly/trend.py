@@ -95,8 +95,9 @@ class NightTrend:
 class EngineTrend:
     """An engine's value on each night.
 
-    `first`, `last`, `min` and `max` leave out nights that are not comparable with the others. `to_baseline`
-    is the change from the current baseline on the night of `last`, None where that was not measured.
+    `first`, `last`, `min` and `max` leave out nights that are not comparable with the others, and those on
+    which answers for the comparison of the engine are missing. `to_baseline` is the change from the current
+    baseline on the night of `last`, None where that was not measured.
     """
 
     values: tuple[TrendValue | None, ...]
@@ -193,7 +194,11 @@ def make_trend(
     names = list_engines(nights)
     engines = (_match_name(engine, names, Message("engine")),) if engine else names
     kind = kinds.get(chosen, "mean")
-    counted = _mark_counted_nights(nights)
+    comparable = list(zip(nights, _mark_comparable_nights(nights), strict=True))
+    counted = {
+        name: [is_counted and has_comparison(night, name, chosen) for night, is_counted in comparable]
+        for name in engines
+    }
     return Trend(
         measure=chosen,
         kind=kind,
@@ -201,9 +206,9 @@ def make_trend(
             _make_night_trend(night, changed, t)
             for night, changed in zip(nights, find_changes(nights), strict=True)
         ),
-        engines={name: _make_engine_trend(nights, counted, name, chosen, kind) for name in engines},
+        engines={name: _make_engine_trend(nights, counted[name], name, chosen, kind) for name in engines},
         canaries=tuple(night.canaries.unchanged if night.canaries else None for night in nights),
-        left_out=not all(counted),
+        left_out=not all(map(all, counted.values())),
         damaged=history.damaged,
         resume_commands=history.resume_commands,
     )
@@ -255,7 +260,17 @@ def _make_engine_trend(
     )
 
 
-def _mark_counted_nights(nights: Sequence[NightRecord]) -> list[bool]:
+def has_comparison(night: NightRecord, engine: str, measure: str) -> bool:
+    """Return whether no answer that the comparison of an engine needs is missing on a night.
+
+    Where the measure is not tested, the other measures tell, and without a test the whole night does.
+    """
+    of_engine = [outcome for outcome in night.outcomes if outcome.engine == engine]
+    own = [outcome for outcome in of_engine if outcome.measure == measure] or of_engine
+    return any(outcome.outcome != "incomplete" for outcome in own) if own else night.state != "unfinished"
+
+
+def _mark_comparable_nights(nights: Sequence[NightRecord]) -> list[bool]:
     """Return for each night whether it is comparable with the others.
 
     That is a night with all grades, with the queries and engine settings of its baseline, and with the

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.nightly.night_texts import STATUS_TEXTS
-from judge.nightly.record import EXIT_CODES, NightRecord
+from judge.nightly.record import NightRecord
 from judge.nightly.trend import CHANGE_TEXTS, Change, Kind, TrendValue, find_changes
 from judge.report.charts import svg
 from judge.report.charts.plot import Axis, PlotArea, make_axis
@@ -79,13 +79,17 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class TrendRow:
-    """The values of a row night by night, those of the baseline, and the nights with an alarm."""
+    """The values of a row night by night, those of the baseline, and the nights with an alarm.
+
+    `decided` is False where the regression test could not decide.
+    """
 
     label: Markup
     engine: str
     values: Sequence[TrendValue | None]
     baselines: Sequence[float | None]
     alarms: Sequence[bool]
+    decided: Sequence[bool]
 
     @property
     def measured(self) -> list[TrendValue]:
@@ -98,7 +102,7 @@ class _Point:
     """A value on a night: `x` across and `y` up from 0 to 1, as the ends of its interval and the baseline.
 
     `baseline_id` says which baseline it is, and `baseline_x` where the night is that became it, None for
-    another one. `decided` is False where the regression test could not decide; `title` is its tooltip.
+    another one. `decided` is that of the row; `title` is its tooltip.
     """
 
     x: float
@@ -232,7 +236,7 @@ def _iter_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Ite
                 baseline_x=position_of.get(night.baseline.name) if night.baseline else None,
                 title=f"{night.date} {row.engine} {format_value(value, '.4f')}; {status.en} / {status.zh}",
                 alarm=row.alarms[at],
-                decided=EXIT_CODES[night.status] != 3,
+                decided=row.decided[at],
             )
             run.append(point)
     if run:

@@ -146,6 +146,7 @@ def _draw_canaries(timeline: Timeline) -> Chart | None:
             [None if figure is None else TrendValue(figure, None, 0) for figure in figures],
             [None] * len(canaries),
             alarms,
+            [EXIT_CODES[night.status] != 3 for night in timeline.nights],
         )
         for label, figures in zip(labels, (shares, grades), strict=True)
     ]
@@ -178,6 +179,7 @@ def _make_engine_row(
         trend.list_trend_values(nights, engine, measure, kind),
         [outcome.baseline if outcome and kind == "mean" else None for outcome in outcomes],
         [bool(outcome and outcome.outcome == "regression") for outcome in outcomes],
+        [EXIT_CODES[night.status] != 3 and trend.has_comparison(night, engine, measure) for night in nights],
     )
 
 

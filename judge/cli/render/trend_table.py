@@ -128,8 +128,8 @@ def _iter_notes(trend: Trend) -> Iterator[str]:
         yield t("to baseline: the change from the baseline on the night of the last value")
     if trend.left_out:
         yield t(
-            "first, last, min and max of engines are without nights that are incomplete, that have"
-            " other queries or engine settings than their baseline, or whose grades are of another assessor"
+            "first, last, min and max of an engine leave out nights that are incomplete or lack its answers,"
+            " that have other queries or engine settings than their baseline, or grades of another assessor"
         )
     costs = [night.cost_total_usd for night in trend.nights if night.cost_total_usd is not None]
     unknown = len(trend.nights) - len(costs)

@@ -22,11 +22,19 @@ from judge.nightly import trend, trend_page
 from judge.nightly.trend import Trend, TrendValue, make_trend
 from judge.report.charts.plot import make_axis
 from tests.support.command_line import run_judge as run_command
-from tests.unit.nightly.records import make_canaries, make_month, make_night, make_regression, write_nights
+from tests.unit.nightly.records import (
+    MEASURES,
+    make_canaries,
+    make_month,
+    make_night,
+    make_regression,
+    make_row,
+    write_nights,
+)
 
 _LEFT_OUT = (
-    "first, last, min and max of engines are without nights that are incomplete, that have"
-    " other queries or engine settings than their baseline, or whose grades are of another assessor"
+    "first, last, min and max of an engine leave out nights that are incomplete or lack its answers,"
+    " that have other queries or engine settings than their baseline, or grades of another assessor"
 )
 
 
@@ -377,6 +385,27 @@ def test_an_engine_that_lacks_answers_is_named_beside_a_regression(tmp_path: Pat
     lines = render_trend(make_trend(trend.read_history(folder)))
     assert "2026-05-20  !  regression of bing; searx: failed" in lines
     assert lines[-1] == "2026-05-20 was begun and not finished: judge nightly FILE --date 2026-05-20"
+
+
+def test_an_engine_that_lacks_answers_is_not_decided_on_that_night_alone(tmp_path: Path) -> None:
+    first = make_night("2026-05-01", {"bing": 0.61, "searx": 0.48})
+    night = make_regression() | {"finished": False, "complete": False}
+    # Searx lacks answers to queries that are hard.
+    night["engines"]["searx"] = make_night("2026-05-02", {"searx": 0.9})["engines"]["searx"]
+    night["regression_test"]["rows"] += [
+        make_row("searx", measure, 0.9, 0.9, outcome="incomplete", p_holm=None) for measure in MEASURES
+    ]
+    folder = write_nights(tmp_path, [first, night])
+    for measure in ("sDCG@10", "P@5"):  # one is tested, the other is not
+        result = make_trend(trend.read_history(folder), measure=measure)
+        values = [result.engines[engine].last for engine in ("bing", "searx")]
+        assert values == ([0.61, 0.48] if measure == "sDCG@10" else [0.305, 0.24])
+        assert result.left_out
+    page = trend_page.write_trend_page(folder).read_text(encoding="utf-8")
+    for engine, is_hollow in (("bing", False), ("searx", True)):
+        dot = re.search(rf"<title>2026-05-20 {engine} .*?</title>(<circle[^>]*>)", page)
+        assert dot
+        assert ("hollow" in dot[1]) == is_hollow
 
 
 def test_a_reason_is_cut_before_an_advice_and_an_old_one_has_none(tmp_path: Path) -> None:
