@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import compress
+from itertools import compress, pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -30,7 +30,16 @@ from judge.nightly.record import (
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, read_config
 
-Change = Literal["model", "prompt", "scale", "assessor", "assessor again", "baseline", "queries"]
+Change = Literal[
+    "model",
+    "prompt",
+    "scale",
+    "assessor",
+    "assessor again",
+    "baseline",
+    "queries",
+    "engine settings",
+]
 #: The letter and the text of each change from one night to the next.
 CHANGE_TEXTS: Mapping[Change, tuple[str, Bilingual]] = {
     "model": ("M", make_text("another model")),
@@ -39,13 +48,21 @@ CHANGE_TEXTS: Mapping[Change, tuple[str, Bilingual]] = {
     "assessor": ("A", make_text("another assessor")),
     "assessor again": ("R", make_text("the baseline's assessor again")),
     "baseline": ("B", make_text("first night compared with a new baseline")),
-    "queries": ("Q", make_text("other queries")),
+    "queries": ("Q", make_text("other queries than the night before")),
+    "engine settings": ("E", make_text("other engine settings than the night before")),
 }
 #: Changes of the assessor that have a letter of their own, so that the letter of "assessor" is not shown.
 _OF_ASSESSOR: frozenset[Change] = frozenset({"model", "prompt", "scale"})
 #: "mean": of a night alone, by a measure that is independent of the pool. "change": from the baseline, on
 #: the pool of both.
 Kind = Literal["mean", "change"]
+#: Changes over which values of a kind mean different things.
+_BREAKING: Mapping[Kind, frozenset[Change]] = {
+    "mean": frozenset({"model", "prompt", "scale", "assessor", "assessor again", "engine settings"}),
+    "change": frozenset(
+        {"model", "prompt", "scale", "assessor", "assessor again", "engine settings", "baseline"}
+    ),
+}
 #: The measure that comes first: its ideal is fixed, so its values are comparable over all nights.
 _FIRST_MEASURE = "sDCG@"
 
@@ -407,6 +424,21 @@ def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...
     return tuple(changes)
 
 
+def find_breaks(
+    nights: Sequence[NightRecord], changes: Sequence[Sequence[Change]], kind: Kind
+) -> frozenset[int]:
+    """Return the positions of the nights whose values are not comparable with those of the night before.
+
+    Other queries count where a night has too few of the baseline's queries; some new ones do not.
+    """
+    return frozenset(
+        at
+        for at, (changed, pair) in enumerate(zip(changes[1:], pairwise(nights), strict=True), 1)
+        if not _BREAKING[kind].isdisjoint(changed)
+        or ("queries" in changed and any(night.status == "queries changed" for night in pair))
+    )
+
+
 def _iter_facts(night: NightRecord) -> Iterator[tuple[tuple[Change, str], object]]:
     """Yield the facts whose changes are shown; unknown ones are left out."""
     baseline, drift = night.baseline, night.query_drift
@@ -420,3 +452,7 @@ def _iter_facts(night: NightRecord) -> Iterator[tuple[tuple[Change, str], object
     if drift and baseline:
         # With another baseline other queries are new.
         yield ("queries", baseline.id), (drift.new, drift.gone)
+    if settings := night.engine_settings:
+        yield ("engine settings", ""), (settings.depth, settings.lang, settings.country)
+        for engine, source in settings.engines.items():
+            yield ("engine settings", engine), source

@@ -4,7 +4,7 @@ Intervals and lines are in a part of the picture that stretches with the column.
 which keep their shape, are placed in percent of the width and pixels of the height.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
@@ -17,7 +17,7 @@ from markupsafe import Markup
 from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.nightly.night_texts import STATUS_TEXTS
 from judge.nightly.record import NightRecord
-from judge.nightly.trend import CHANGE_TEXTS, Change, Kind, TrendValue, find_changes
+from judge.nightly.trend import CHANGE_TEXTS, Change, Kind, TrendValue, find_breaks, find_changes
 from judge.report.charts import svg
 from judge.report.charts.plot import Axis, PlotArea, make_axis
 from judge.report.charts.svg import Picture
@@ -25,11 +25,6 @@ from judge.report.display_text import NOTHING, format_number, format_range
 
 #: A break of more than this many usual intervals between nights is a gap.
 _GAP_INTERVALS = 3
-#: Changes over which no line is drawn, since the values before and after mean different things.
-_BREAKS: Mapping[Kind, frozenset[Change]] = {
-    "mean": frozenset({"model", "prompt", "scale", "assessor", "assessor again"}),
-    "change": frozenset({"model", "prompt", "scale", "assessor", "assessor again", "baseline"}),
-}
 #: The margins left (for numbers) and right of the rows, as fractions of the column.
 _LEFT = 0.14
 _RIGHT = 0.02
@@ -217,11 +212,12 @@ def _compute_y(top: float, up: float) -> float:
 def _iter_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Iterator[list[_Point]]:
     """Yield the points that a line joins: not over nights without a value, gaps, and breaking changes."""
     run: list[_Point] = []
+    breaks = timeline.gaps | find_breaks(timeline.nights, timeline.changes, kind)
     # A baseline that is a night has the day as its name.
     days = (night.date.isoformat() for night in timeline.nights)
     position_of = dict(zip(days, timeline.positions, strict=True))
-    for at, (value, changed) in enumerate(zip(row.values, timeline.changes, strict=True)):
-        if run and (value is None or at in timeline.gaps or _BREAKS[kind] & {*changed}):
+    for at, value in enumerate(row.values):
+        if run and (value is None or at in breaks):
             yield run
             run = []
         if value:

@@ -38,6 +38,7 @@ _SIGNS: Mapping[Status, str] = {
 _NAMED_CHANGES: Mapping[Status, frozenset[Change]] = {
     "assessor drift": frozenset({"assessor", "model", "prompt"}),
     "queries changed": frozenset({"queries"}),
+    "engine settings changed": frozenset({"engine settings"}),
 }
 _REASON_LENGTH = 300
 #: What separates a reason from the advice after it, and one advice from the next, in both languages.

@@ -175,6 +175,32 @@ def test_a_night_after_drift_is_of_the_baselines_assessor_again(
     assert trend.find_changes(make_nights(make_night("2026-05-01"), *records)) == ((), *changes)
 
 
+def make_settings(depth: int, **addresses: str) -> dict[str, Any]:
+    engines = {name: {"address": address, "table": {}} for name, address in addresses.items()}
+    return {"engine_settings": {"depth": depth, "lang": None, "country": None, "engines": engines}}
+
+
+@check_each(
+    ("given", "changes", "breaks"),
+    [
+        # A new engine is no change of the others.
+        ([make_settings(10, a="x"), make_settings(10, a="x", b="y")], [()], []),
+        ([make_settings(10, a="x"), make_settings(5, a="x")], [("engine settings",)], [1]),
+        ([make_settings(10, a="x"), {}, make_settings(10, a="z")], [(), ("engine settings",)], [2]),
+        # Other queries break the line where too few are those of the baseline, and on the way back.
+        ([{}, {"queries": 98}, {}], [("queries",)] * 2, []),
+        ([{}, {"queries": 15, "status": "queries changed"}, {}], [("queries",)] * 2, [1, 2]),
+        ([{}, *[{"queries": 15, "status": "queries changed"}] * 2], [("queries",), ()], [1]),
+    ],
+)
+def test_nights_of_other_settings_or_queries_are_not_joined(
+    given: list[dict[str, Any]], changes: list[tuple[str, ...]], breaks: list[int]
+) -> None:
+    nights = make_nights(*(make_night(f"2026-05-0{day}", **facts) for day, facts in enumerate(given, 1)))
+    assert trend.find_changes(nights) == ((), *changes)
+    assert trend.find_breaks(nights, trend.find_changes(nights), "mean") == {*breaks}
+
+
 def test_each_change_has_a_letter_of_its_own() -> None:
     letters = [letter for letter, _ in trend.CHANGE_TEXTS.values()]
     assert len({*letters}) == len(letters)

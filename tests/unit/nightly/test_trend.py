@@ -194,6 +194,17 @@ def test_an_interval_between_points_without_one_is_drawn(tmp_path: Path) -> None
     assert " A point has no interval where fewer than 6 queries changed, or all by the same." in page
 
 
+def test_no_line_joins_nights_of_other_queries(tmp_path: Path) -> None:
+    nights = [make_night(f"2026-05-0{day}", {"bing": 0.61}) for day in range(1, 6)]
+    nights[2] |= {"queries": 15, "status": "queries changed", "exit": 3}
+    page = trend_page.write_trend_page(write_nights(tmp_path, nights)).read_text(encoding="utf-8")
+    first_chart = page[: page.index("</figure>")]
+    # Nights are 250 units apart.
+    lines = re.findall(r'<path d="M(\d+) [^L]*L(\d+) [^L"]*" class="trend"', first_chart)
+    assert lines == [("0", "250"), ("750", "1000")]
+    assert "Q = other queries than the night before" in first_chart
+
+
 def test_ends_are_without_nights_that_cannot_be_compared(tmp_path: Path) -> None:
     nights = [
         make_night("2026-05-01", {"bing": 0.61}),
