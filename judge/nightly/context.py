@@ -93,14 +93,6 @@ def load_context(toml: Path, day: str) -> NightContext:
     _check_dataset(toml, config)
     if config.batch:
         raise InputError("{file}: a night judges in realtime; omit 'batch'", file=toml)
-    if config.store is not None:  # of other nights, perhaps: a drifted assessor replaces the shared store
-        raise InputError(
-            "{file}: the nights keep their verdicts in {shared}; omit 'store'. To use the verdicts of {store}"
-            " again, copy this file to {shared} first",
-            file=toml,
-            shared=RunFolder(Path(rules.folder) / day).own_store,
-            store=config.store,
-        )
     if config.model == EXPECTED:
         raise InputError(
             "{file}: a night judges canaries, so it needs a model; replace 'expected'", file=toml

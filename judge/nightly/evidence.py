@@ -30,7 +30,8 @@ from judge.nightly.engine_changes import (
 )
 from judge.nightly.possible_drops import find_possible_drops
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
-from judge.nightly.stores import JudgedNight, NightStores
+from judge.nightly.stores import JudgedNight
+from judge.run_identity import choose_store_path
 from judge.runs.run_result import RunResult
 
 
@@ -115,7 +116,7 @@ def _compare(
     if changes and judged_night.quarantined_store is None:  # its verdicts can be of two assessors
         to_accept = _advise_on_two_assessors(canaries)
         if canaries and canaries.compares_with_baseline and not later_models:
-            suspect_store = str(NightStores.from_context(context).shared)
+            suspect_store = str(choose_store_path(context.config))
     dropped = find_dropped(
         run.summary.engines, baseline.engines, context.command, command, is_collected=context.is_collected
     )

@@ -164,7 +164,7 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
         )
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
     try:
-        with VerdictStore(stores.NightStores.from_context(context).shared):
+        with VerdictStore(run_identity.choose_store_path(context.config)):
             pass  # a file that cannot be the shared store ends the night before any request
     except StoreError as error:
         raise InputError("store: {error}", error=error) from error

@@ -46,7 +46,7 @@ def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
     words = (sys.executable, "-m", "judge", "nightly", str(toml), *language)
     # No schedule for a file that every night would refuse.
     needs = _read_needs(toml) if toml.exists() or kind == "github" else None
-    names = (needs.nights,) if kind == "github" and needs else ()
+    names = (needs.nights, needs.store) if kind == "github" and needs else ()
     if any(not word.isprintable() for word in (str(here), *words, *names)):
         raise InputError(
             "{folder}, {file}: a schedule cannot hold a path with a control character; rename it",
@@ -94,11 +94,15 @@ def _quote_for_systemd(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _JobNeeds:
-    """What the job needs: `variables` of the environment, `extras` of the package, the folder `nights`."""
+    """What the job needs: `variables` of the environment, `extras` of the package, the folder `nights`.
+
+    `store` is the file of the verdicts when judge.toml puts it outside of that folder, else "".
+    """
 
     variables: tuple[str, ...]
     extras: tuple[str, ...]
     nights: str
+    store: str
 
 
 def _read_needs(toml: Path) -> _JobNeeds:
@@ -118,8 +122,11 @@ def _read_needs(toml: Path) -> _JobNeeds:
                 file=toml,
                 name=name,
             )
-    nights = str(PurePosixPath(rules.folder))
-    return _JobNeeds(tuple(variables), tuple(sorted(_list_extras(config, collect))), nights)
+    nights = PurePosixPath(rules.folder)
+    store = config.store or ""
+    if store and nights in PurePosixPath(store).parents:
+        store = ""
+    return _JobNeeds(tuple(variables), tuple(sorted(_list_extras(config, collect))), str(nights), store)
 
 
 def _iter_model_variables(config: Config) -> Iterator[str]:

@@ -39,6 +39,7 @@ from judge.nightly.assessor_drift import (
 from judge.nightly.baseline import BaselinePointer
 from judge.nightly.context import NightContext, find_assessor_setting_changes, has_same_requests
 from judge.nightly.record import QUARANTINED_STORE, NightRecord
+from judge.run_identity import choose_store_path
 from judge.runs.folder import RunFolder
 from judge.runs.load import RunIdentity, read_config_if_there
 from judge.runs.run_result import RunResult
@@ -76,20 +77,16 @@ class JudgedNight:
 
 @dataclass(frozen=True, slots=True)
 class NightStores:
-    """The stores of the night of `day` in the folder `nights`."""
+    """The stores of the night of `day` in the folder `nights`; `shared` is the path of the shared one."""
 
     nights: Path
     day: str
+    shared: Path
 
     @classmethod
     def from_context(cls, context: NightContext) -> Self:
         """Return the stores of the night of `context`."""
-        return cls(context.nights, context.day)
-
-    @property
-    def shared(self) -> Path:
-        """The path of the store that the nights of this folder share."""
-        return RunFolder(self.nights / self.day).own_store
+        return cls(context.nights, context.day, choose_store_path(context.config))
 
     @property
     def own(self) -> Path:
@@ -129,8 +126,9 @@ class NightStores:
         store = self.nights / name
         if store.exists():
             day = store.stem.rpartition(_QUARANTINED)[2]
-            backup = self.nights / f"verdicts.backup-{day}.sqlite"
-            store_files.replace_store(store, self.shared, backup=backup)
+            store_files.replace_store(
+                store, self.shared, backup=self.nights / f"verdicts.backup-{day}.sqlite"
+            )
 
 
 def iter_quarantined_stores(nights: Path) -> Iterator[tuple[Path, str]]:

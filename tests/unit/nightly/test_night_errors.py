@@ -23,26 +23,13 @@ def test_a_day_that_is_empty_is_not_today(project: NightlyProject) -> None:
     assert "--date is ''" in done.stderr
 
 
-@pytest.mark.parametrize("is_folder", [True, False])
-def test_a_store_that_cannot_be_one_is_found_out_first(project: NightlyProject, *, is_folder: bool) -> None:
-    store = project.nights / "verdicts.sqlite"
-    project.nights.mkdir(parents=True)
-    if is_folder:
-        store.mkdir()
-    else:
-        store.write_bytes(project.toml.read_bytes())
-    text = get_refusal(project)
-    assert "store" in text
-    assert str(store) in text
-
-
-def test_a_store_of_other_runs_is_refused_with_the_place_for_its_verdicts(project: NightlyProject) -> None:
-    """A night can replace the store that the nights share, which must not be that of another folder."""
-    store, shared = project.folder / "all.sqlite", project.nights / "verdicts.sqlite"
+@pytest.mark.parametrize("place", ["/dev/null/x.sqlite", "{folder}/judge.toml", "{folder}"])
+def test_a_store_that_cannot_be_one_is_found_out_first(project: NightlyProject, place: str) -> None:
+    store = place.format(folder=project.folder)
     project.configure(RULES, f'store = "{store}"')
     text = get_refusal(project)
-    assert text.startswith(f"{project.toml}: the nights keep their verdicts in {shared}; omit 'store'")
-    assert f"To use the verdicts of {store} again, copy this file to {shared} first" in text
+    assert "store" in text
+    assert store in text
 
 
 @pytest.mark.parametrize(

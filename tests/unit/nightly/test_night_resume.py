@@ -217,7 +217,8 @@ def _reply_with_grade(self: Any, requests: Any) -> Any:
 # --- beside other nights
 
 
-def test_nights_of_two_folders_share_nothing(tmp_path: Path) -> None:
+def test_nights_of_two_folders_share_a_store_and_nothing_else(tmp_path: Path) -> None:
+    store = f'store = "{tmp_path / "all.sqlite"}"'
     folders = [tmp_path / name for name in ("one", "two")]
     for folder in folders:
         folder.mkdir()
@@ -227,20 +228,21 @@ def test_nights_of_two_folders_share_nothing(tmp_path: Path) -> None:
         make_nightly_project(folders[1], rules, queries=4, seed=2) as two,
     ):
         for each in (one, two):
+            each.configure(rules, store)
             freeze(each)
-        one.configure(rules, "temperature = 0.7")
+        one.configure(rules, f"{store}\ntemperature = 0.7")
         day = one.begin_day()
         drifted = one.run_night(day)
         assert drifted["status"] == "assessor drift"
         assert two.run_night(two.begin_day())["status"] == "fine"
         assert (one.nights / day / drifted["quarantined_store"]).exists()
         # What a night that is not done paid for is not paid for again.
-        one.configure(rules, "max_calls = 3")
+        one.configure(rules, f"{store}\nmax_calls = 3")
         day = one.begin_day(edit=reword_snippets)
         two.begin_day(edit=reword_snippets)
         assert one.run_night(day)["status"] == "incomplete"
         paid = one.calls
         two.run_night(day)
-        one.configure(rules)
+        one.configure(rules, store)
         record = one.run_night(day)
         assert (record["status"], one.calls - paid) == ("fine", record["judgments"] - 3)

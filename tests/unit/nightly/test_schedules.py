@@ -152,6 +152,7 @@ def test_no_schedule_is_made_of_a_file_that_a_night_would_refuse(kind: str, tmp_
 WHOLE = """
 model = "openai:a"
 panel = ["dashscope:b", "langchain:anthropic:c", "openai:d@http://10.0.0.1/v1"]
+store = "store/verdicts.sqlite"
 [collect]
 queries = "queries.tsv"
 engine = ["searxng", "brave", "http:mine", "langchain:GoogleSerperAPIWrapper"]
@@ -189,8 +190,8 @@ def test_the_workflow_names_the_secrets_packages_and_files_that_judge_toml_asks_
     ]
     paths = [step["with"]["path"].splitlines() for step in steps if "path" in step.get("with", {})]
     assert paths == [
-        ["our nights"],
-        ["our nights"],
+        ["our nights", "store/verdicts.sqlite"],
+        ["our nights", "store/verdicts.sqlite"],
         [
             "our nights/trend.html",
             *(f"our nights/*/{name}" for name in ("report.html", "night.json", "summary.md", "junit.xml")),

@@ -42,7 +42,7 @@ def read_content(path: Path, keys: str = "abc") -> tuple[dict[str, int], int]:
 
 def make_night(shared_store: Path, day: str) -> NightStores:
     """The stores of a night, in the folder of the shared one."""
-    return NightStores(shared_store.parent, day)
+    return NightStores(shared_store.parent, day, shared_store)
 
 
 @pytest.fixture
