@@ -7,7 +7,13 @@ import re
 from collections.abc import Sequence
 
 from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, repeats_order
-from judge.parsing.remarks import IGNORED_DEMAND, INPUT, TOO_HIGH_OR_LOW, has_correction, is_rounded
+from judge.parsing.remarks import (
+    TOO_HIGH_OR_LOW,
+    drop_ignored_demands,
+    drop_input,
+    has_correction,
+    is_rounded,
+)
 from judge.parsing.stated_scale import BINARY_RUBRIC, RUBRIC, names_other_scale
 from judge.parsing.stated_values import EXPLAINS, find_values
 from judge.parsing.text_forms import simplify_prose
@@ -45,6 +51,10 @@ _THRESHOLD = re.compile(
     r"|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)|连[0-3][分级]?都|(?<![0-9])[0-3]\s?[分级]?(?:则)?(?:要求|需要)"
     r"|为什么不(?:是|给|评)\s?[0-3]\s?[分级]?|考虑过[评给]?\s?[0-3]\s?[分级]?(?=,?但)|(?:如果|若)[^。\n]{1,40}(?:(?:则|就"
     r"|才)?可以?[评给]|[则就才]为)\s?[0-3]\s?[分级]?|(?<!不)(?:[高优低差]于|超过)\s?[0-3]\s?[分级]?+(?!钟)|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)",
+)
+_THRESHOLD_WORD = re.compile(
+    "would|require|need|not|must|has|have|should|reach|get|earn|deserve|decid|considered|thought|could|might|may|seems|than|above|over|below|under"
+    "|instead|严格|宽松|要|连|为什么|考虑|如果|若|于|超过|看"
 )
 _IS_BETTER = re.compile("better|(?:more|higher) than|above|over|[高优]于|超过")
 _IS_WORSE = re.compile("worse|(?:less|lower) than|below|under|[低差]于")
@@ -174,8 +184,10 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
     if not re.search(r"\w", text):
         return False
     flat, rejected = _simplify(_NAME.sub(" ", text), scale)
-    denied = "".join(match["values"] for match in _DENIED.finditer(flat))
-    stated = _DEMANDED.sub(" ", _DENIED.sub(" ", flat) if denied else flat)
+    denied, stated = "", flat
+    if re.search("[0-9]", flat):
+        denied = "".join(match["values"] for match in _DENIED.finditer(flat))
+        stated = _DEMANDED.sub(" ", _DENIED.sub(" ", flat) if denied else flat)
     return (
         grade in rejected
         or (scale.name == "graded" and str(grade) in denied)
@@ -200,7 +212,7 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
     Dropped are the rubric and grades that are rejected or compared, on the graded scale, and the answers of a
     checklist that differ from each other, on the binary one.
     """
-    flat = INPUT.sub(" ", simplify_prose(text))
+    flat = drop_input(simplify_prose(text))
     rejected: set[int] = set()
 
     def reject(match: re.Match[str]) -> str:
@@ -215,15 +227,19 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
         return " "
 
     if scale.name == "graded":
-        # Only lines with a grade: the search takes long.
-        flat = IGNORED_DEMAND.sub(reject, RUBRIC.sub("\n", flat))
+        # Only lines with a grade and a word of the pattern: the search takes long.
+        flat = drop_ignored_demands(RUBRIC.sub("\n", flat), reject)
         lines = TOO_HIGH_OR_LOW.sub(reject, flat).split("\n")
-        flat = "\n".join(_THRESHOLD.sub(reject, line) if _ANY_GRADE.search(line) else line for line in lines)
+        flat = "\n".join(
+            _THRESHOLD.sub(reject, line) if _ANY_GRADE.search(line) and _THRESHOLD_WORD.search(line) else line
+            for line in lines
+        )
         return flat, rejected
     flat = _CONCESSION.sub(" ", BINARY_RUBRIC.sub("\n", flat))
-    if len({item["value"] in "yes是" for item in _CHECKLIST_ITEM.finditer(flat)}) > 1:
+    has_items = "?" in flat or ":" in flat  # without them, the search takes long in a long text
+    if has_items and len({item["value"] in "yes是" for item in _CHECKLIST_ITEM.finditer(flat)}) > 1:
         flat = _CHECKLIST_ITEM.sub("\n", flat)
-    return IGNORED_DEMAND.sub(" ", flat), rejected
+    return drop_ignored_demands(flat), rejected
 
 
 def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> bool:

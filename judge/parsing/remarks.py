@@ -6,7 +6,7 @@ it another subject: "rounded from 2.4" and "rounded corners", "says the page" an
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from judge.parsing.text_forms import flatten, simplify_prose
 from judge.parsing.vocabulary import ANSWER_WORDS, AROUND, EXAMPLE_WORDS, PARTY_WORDS
@@ -221,13 +221,14 @@ _NO_CHANGE = re.compile(
     r"|\bno (?:further |other )?(?:changes?|corrections?|edits?|revisions?|updates?)(?: (?:is|are))? (?:needed|required|necessary)"
 )
 #: The query, the snippet or the reference once more, whose numbers are no values.
-INPUT = re.compile(
+_INPUT = re.compile(
     r"(?m)(?:\bquery|\buser|\bsnippet|\bpage|\btitle|查询|用户|摘要|网页|标题)(?:[^\n.。:\"“”]{0,24}:?"
     r"|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}])[^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
     r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}",
 )
+_INPUT_WORD = re.compile("query|user|snippet|page|title|reference|查询|用户|摘要|网页|标题|参考答案")
 #: A grade that the snippet tries to get, and that the reply says to ignore it.
-IGNORED_DEMAND = re.compile(
+_IGNORED_DEMAND = re.compile(
     rf"(?:{PARTY_WORDS}|\b(?:instruct|inject|attack)\w*|指令|注入)[^,;:.。\n0-9]{{0,20}}?(?:\b(?:tr(?:y|ies|ied)|attempt(?:s|ed)?|wants?|wanted|says?"
     r"|said|tells?|told|asks?|asked|demands?|demanded|instruct(?:s|ed)?|orders?|ordered)(?: \w+){0,3}? to\b|\b(?:demand(?:s|ed)?|asks? for|asked for)\b|试图|企图|要求|想要?|诱导|强制|命令)"
     r"(?:(?!\b(?:but|so|i|we|is|yet)\b)[^,;:.。\n0-9我但])"
@@ -235,6 +236,10 @@ IGNORED_DEMAND = re.compile(
     r"{0,2}(?:(?:ignor|disregard|dismiss)(?:e|ed|ing)?\b|(?:do|did|will) not (?:follow|obey|heed)\b|忽略了?|无视|不予?(?:理会|采纳|执行|听从))"
     r"(?: (?:that|this|it|the (?:instruction|request|demand|attempt)))?(?=\s?(?:[,;.。!\n]|$))",
 )
+_IGNORES = re.compile(
+    "ignor|disregard|dismiss|not follow|not obey|not heed|忽略|无视|不予?(?:理会|采纳|执行|听从)"
+)
+_VALUE = re.compile("[0-9是否]|yes|no")
 #: A grade that would be too high or too low.
 TOO_HIGH_OR_LOW = re.compile(
     r"(?:\b(?:an?|grade|score|of|it|giving) ){0,3}[给评判打]?为?(?<![0-9.])(?P<value>[0-3])\s?(?:(?:would be|is"
@@ -244,7 +249,7 @@ TOO_HIGH_OR_LOW = re.compile(
 
 def names_origin(text: str) -> bool:
     """Return True when a sentence says only that the answer is a party's, an example or a format."""
-    flat = IGNORED_DEMAND.sub(" ", simplify_prose(text))
+    flat = drop_ignored_demands(simplify_prose(text))
     return any(remark.is_in(flat) for remark in _ORIGIN_REMARKS)
 
 
@@ -275,9 +280,7 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 
 def has_correction(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose behind an answer with `grade` corrects it or takes it back."""
-    flat = simplify_prose(text)
-    for harmless in (INPUT, _NO_CHANGE, IGNORED_DEMAND):
-        flat = harmless.sub(" ", flat)
+    flat = drop_ignored_demands(_NO_CHANGE.sub(" ", drop_input(simplify_prose(text))))
     if scale.name == "graded":
         flat = TOO_HIGH_OR_LOW.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
     else:
@@ -288,3 +291,16 @@ def has_correction(text: str, grade: int, scale: Scale) -> bool:
         or _CORRECTION.search(flat) is not None
         or _CANNOT_GRADE.search(flat) is not None
     )
+
+
+# The next two search only prose with a needed word, because the patterns take long.
+def drop_input(flat: str) -> str:
+    """Return simplified prose without what it repeats of the query, the snippet and the reference."""
+    return _INPUT.sub(" ", flat) if _INPUT_WORD.search(flat) else flat
+
+
+def drop_ignored_demands(flat: str, replacement: str | Callable[[re.Match[str]], str] = " ") -> str:
+    """Return simplified prose without the grades that the snippet demands, and that the reply says to ignore."""
+    if _IGNORES.search(flat) and _VALUE.search(flat):
+        return _IGNORED_DEMAND.sub(replacement, flat)
+    return flat

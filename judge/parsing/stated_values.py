@@ -71,7 +71,8 @@ def find_values(flat: str, scale: Scale) -> set[int | None]:
     }
     if _SECOND_POINT.search(flat):  # few replies have one, and each line takes time
         flat = "\n".join(map(_drop_point_numbers, flat.split("\n")))
-    flat = _NO_VALUE.sub(" ", flat)
+    if re.search("[0-9]", flat):
+        flat = _NO_VALUE.sub(" ", flat)
     bare = {
         match["value"] for form in _compile_bare_value_patterns(scale.name) for match in form.finditer(flat)
     }

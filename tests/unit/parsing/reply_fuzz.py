@@ -75,7 +75,7 @@ def write_exotic_form(reply: Reply) -> None:
     off_scale = reply.truth is None
     if "{other}" in form:
         reply.spoil()
-    if reply.value == "[2]" and "{label}" in form and "{other}" not in form:
+    if reply.value == "[2]" and ("{label}" in form or "<{key}>" in form) and "{other}" not in form:
         reply.truth = 2
     if off_scale and form == words.LABELLED_LAST:
         # The first line states nothing, so the labelled last line is the answer.
