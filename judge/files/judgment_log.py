@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from judge.files.json_text import dump_json, escape_fragile
 from judge.files.stored_records import StoredRecords, TemporaryLines, decode_line
-from judge.records import Judgment, Params
+from judge.records import Judgment
 
 #: How the line of a judgment ends that has no id of another snippet.
 _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
@@ -27,15 +27,15 @@ _judgment_decoder = msgspec.json.Decoder(Judgment)
 
 def dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[str]:
     """Yield a line for each judgment, which begins with `start`, as `dump_json` writes it."""
-    params: Params | None = None
+    params: bytes | None = None
     is_same = False
     for judgment in judgments:
         try:
             # The encoders write small and large numbers in two ways, and only parameters can hold such.
-            if params is not judgment.params:  # most judgments share one object
-                is_same = _encode(judgment.params) == dump_json(judgment.params)
-                params = judgment.params
-            line = escape_fragile(_encode(judgment)) if is_same else dump_json(asdict(judgment))
+            if params != (encoded := msgspec.json.encode(judgment.params)):  # most judgments have the same
+                is_same = _format(encoded) == dump_json(judgment.params)
+                params = encoded
+            line = _format(msgspec.json.encode(judgment)) if is_same else dump_json(asdict(judgment))
         except (UnicodeEncodeError, msgspec.DecodeError):  # half a surrogate pair
             line = dump_json(asdict(judgment))
         # Most judgments have no such field in the file.
@@ -43,8 +43,8 @@ def dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[
         yield f"{start}{line[1:]}\n"
 
 
-def _encode(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
+def _format(encoded: bytes) -> str:
+    return escape_fragile(msgspec.json.format(encoded, indent=0).decode())
 
 
 class JudgmentLog(StoredRecords[Judgment]):
