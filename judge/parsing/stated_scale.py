@@ -41,7 +41,7 @@ _LEGEND = r"(?:(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: used)?|量表|评分标�
 _MENTION = re.compile(
     rf"(?m)[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_SCALE})(?:\s?[)\]])?",
 )
-#: What each mention has. Most prose has none of it, and the search for mentions takes long.
+#: What each mention has besides a number. Few texts have both, and the search for mentions takes long.
 _MENTION_WORD = re.compile("scale|point| of |rang|范围|区间|max|highest|best|top|满分|最高|分|级")
 #: A mention that begins the text or a sentence.
 _LEADING_MENTION = re.compile(
@@ -114,7 +114,7 @@ def is_other_scale(key: str, value: str, grade: int, scale: Scale) -> bool:
 
 def drop_own_scale(flat: str, scale: Scale) -> str:
     """Return simplified prose without the mentions of the scale that is asked for."""
-    if not _MENTION_WORD.search(flat):
+    if not (_MENTION_WORD.search(flat) and _ANY_NUMBER.search(flat)):
         return flat
     return _MENTION.sub(lambda match: match[0] if _is_other(match[0], scale) else " ", flat)
 

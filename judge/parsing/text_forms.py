@@ -1,6 +1,7 @@
 """Forms of a text that mean the same in a reply: full-width and Traditional Chinese characters, escapes, and blanks."""
 
 import re
+from functools import lru_cache
 
 #: Full-width ASCII to ASCII. The full-width quotes and backslash are left alone: inside a string they are plain text.
 _FULLWIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code not in (0xFF02, 0xFF07, 0xFF3C)}
@@ -27,6 +28,8 @@ def flatten(text: str) -> str:
     return text.translate(_FOLDED) if _ANY_FOLDED.search(text) else text
 
 
+# Each check of a text simplifies it.
+@lru_cache(maxsize=4)
 def simplify_prose(text: str) -> str:
     """Return the text flat and in lower case, without tags and long blanks."""
     return _BLANK_LINES.sub("\n", _BLANKS.sub(" ", _TAG.sub("\n", flatten(text)))).lower()
