@@ -116,10 +116,15 @@ class BaselineReference:
 
 
 @dataclass(frozen=True, slots=True)
-class EngineChange:
-    """The change of one engine by one measure, with the fields of a `RegressionOutcome` before it is decided.
+class RegressionOutcome:
+    """The regression test of one engine by one measure, over the `n` queries that both nights have.
 
-    `p` is that of a drop.
+    `change` is `tonight` - `baseline`, `low` to `high` its 95% interval, and `least` to `most` the range
+    over all grades that unjudged snippets could have. `p` is the probability of such a drop (for an
+    improvement: of such a rise) under no change (paired randomisation, one-sided), `p_holm` is adjusted
+    for all tests of the night. `sd` is the standard deviation of the differences, None where fewer than six
+    differ from 0, and `detectable` the drop that the test finds with a power of 80%. Unknown values are
+    None.
     """
 
     engine: str
@@ -134,6 +139,9 @@ class EngineChange:
     most: float | None
     p: float | None
     sd: float | None = None
+    p_holm: float | None = None
+    outcome: OutcomeName = field(kw_only=True)
+    detectable: float | None = None
 
     @property
     def mean_name(self) -> str:
@@ -144,23 +152,6 @@ class EngineChange:
     def ci95(self) -> Interval | None:
         """The interval of the change, None where it is unknown or the whole range."""
         return None if self.low is None or self.high is None else hide_whole_range((self.low, self.high))
-
-
-@dataclass(frozen=True, slots=True)
-class RegressionOutcome(EngineChange):
-    """The regression test of one engine by one measure, over the `n` queries that both nights have.
-
-    `change` is `tonight` - `baseline`, `low` to `high` its 95% interval, and `least` to `most` the range
-    over all grades that unjudged snippets could have. `p` is the probability of such a drop (for an
-    improvement: of such a rise) under no change (paired randomisation, one-sided), `p_holm` is adjusted
-    for all tests of the night. `sd` is the standard deviation of the differences, None where fewer than six
-    differ from 0, and `detectable` the drop that the test finds with a power of 80%. Unknown values are
-    None.
-    """
-
-    p_holm: float | None = None
-    outcome: OutcomeName = field(kw_only=True)
-    detectable: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ and measures are one family (Holm), so `alpha` is the probability of an alarm on
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from math import ceil, sqrt
 
 import numpy as np
@@ -29,7 +29,7 @@ from judge.measure.resampling import (
 from judge.measure.score import Scores, compute_bounded_mean
 from judge.messages import Message, NameList
 from judge.nightly.query_drift import find_shared_query_ids
-from judge.nightly.record import EngineChange, OutcomeName, RegressionOutcome
+from judge.nightly.record import OutcomeName, RegressionOutcome
 
 _Outcomes = Sequence[RegressionOutcome]
 #: The probability with which a drop of the size `detectable` is found.
@@ -85,9 +85,7 @@ def _pair_engines(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
     return {engine: two for engine, two in sides.items() if engines.issuperset(two)}
 
 
-def decide_outcomes(
-    changes: Sequence[EngineChange], unavailable: Collection[str], rules: NightlyConfig
-) -> _Outcomes:
+def decide_outcomes(changes: _Outcomes, unavailable: Collection[str], rules: NightlyConfig) -> _Outcomes:
     """Return the outcomes of the changes, in the same order.
 
     A drop is a regression when it is significant at `rules.alpha` over all tests, is at least
@@ -105,14 +103,11 @@ def decide_outcomes(
         if outcome == "improvement" and p_value is not None:
             p_value, adjusted = 1 - p_value, float(rise)
         detectable = compute_detectable_drop(change, level, rules.min_drop) if test else None
-        measured = asdict(replace(change, p=p_value))
-        outcomes.append(
-            RegressionOutcome(**measured, p_holm=adjusted, outcome=outcome, detectable=detectable)
-        )
+        outcomes.append(replace(change, p=p_value, p_holm=adjusted, outcome=outcome, detectable=detectable))
     return tuple(outcomes)
 
 
-def compute_detectable_drop(change: EngineChange, level: float, min_drop: float) -> float | None:
+def compute_detectable_drop(change: RegressionOutcome, level: float, min_drop: float) -> float | None:
     """Return the smallest true drop that the one-sided test at `level` finds with a probability of 80%.
 
     t(.8) sd / sqrt(n) more than the smallest drop that counts: t(1 - level) sd / sqrt(n), or `min_drop` where
@@ -130,7 +125,9 @@ def compute_detectable_drop(change: EngineChange, level: float, min_drop: float)
     return smallest + float(stdtrit(freedom, _POWER)) * error
 
 
-def _decide_outcome(change: EngineChange, p_drop: float, p_rise: float, rules: NightlyConfig) -> OutcomeName:
+def _decide_outcome(
+    change: RegressionOutcome, p_drop: float, p_rise: float, rules: NightlyConfig
+) -> OutcomeName:
     difference, least, most = change.change, change.least, change.most
     if np.isnan(p_drop) or difference is None or least is None or most is None:
         return "incomplete"
@@ -182,8 +179,8 @@ def compute_one_sided_p(p: float | None, change: float | None) -> float | None:
 
 def measure_changes(
     scores: Scores, sides: Mapping[str, tuple[str, str]], alpha: float
-) -> tuple[EngineChange, ...]:
-    """Return one change per engine and measure, in their order.
+) -> tuple[RegressionOutcome, ...]:
+    """Return one change per engine and measure, in their order; each is "incomplete" until it is decided.
 
     `sides` gives the names of each engine in `scores`: at the baseline and tonight. There are enough
     resamples for a p that passes Holm's first step at `alpha`.
@@ -209,7 +206,9 @@ def measure_changes(
     )
 
 
-def _measure_change(engine: str, measure: str, values: Floats, ends: Floats, resamples: int) -> EngineChange:
+def _measure_change(
+    engine: str, measure: str, values: Floats, ends: Floats, resamples: int
+) -> RegressionOutcome:
     """Return the change of an engine from (2, queries) values, at the baseline and tonight.
 
     `ends` has the mean difference with its lowest and its highest value.
@@ -224,7 +223,7 @@ def _measure_change(engine: str, measure: str, values: Floats, ends: Floats, res
     if is_testable and np.ptp(differences) > TIE:
         interval = compute_randomisation_interval(differences, resamples=resamples)
     low, high = interval or (None, None)
-    return EngineChange(
+    return RegressionOutcome(
         engine=engine,
         measure=measure,
         n=len(differences),
@@ -237,4 +236,5 @@ def _measure_change(engine: str, measure: str, values: Floats, ends: Floats, res
         most=most,
         p=compute_one_sided_p(None if np.isnan(p) else float(p), change),
         sd=float(differences.std(ddof=1)) if is_testable else None,
+        outcome="incomplete",
     )

@@ -16,7 +16,7 @@ import numpy as np
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.measure.resampling import compute_randomisation_p
 from judge.nightly.assessor_drift import Grades
-from judge.nightly.record import EngineChange
+from judge.nightly.record import RegressionOutcome
 from judge.nightly.regression_test import compute_one_sided_p
 
 ENGINES = ("amber", "birch", "cedar")
@@ -92,7 +92,7 @@ def _compute_values(night: Night, lists: Ints, relevant: Floats) -> Floats:
     return np.stack([average, scaled], axis=-1)
 
 
-def iter_changes(before: Floats, now: Floats) -> Iterator[EngineChange]:
+def iter_changes(before: Floats, now: Floats) -> Iterator[RegressionOutcome]:
     """Yield the changes to test, engine by engine; nothing is unjudged, so bounds are the change."""
     moved = (now - before).transpose(1, 0, 2).reshape(before.shape[1], -1)
     chances = compute_randomisation_p(moved)
@@ -102,9 +102,9 @@ def iter_changes(before: Floats, now: Floats) -> Iterator[EngineChange]:
         both = before[engine, :, measure], now[engine, :, measure]
         means = [float(np.nanmean(np.where(np.isnan(moved[:, at]), np.nan, side))) for side in both]
         change = float(known.mean())
-        yield EngineChange(
+        yield RegressionOutcome(
             ENGINES[engine], MEASURES[measure], len(known), means[0], means[1], change,
-            None, None, change, change, compute_one_sided_p(float(p), change),
+            None, None, change, change, compute_one_sided_p(float(p), change), outcome="incomplete",
         )  # fmt: skip
 
 

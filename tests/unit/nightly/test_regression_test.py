@@ -9,7 +9,7 @@ import pytest
 import scipy
 
 from judge.config.nightly import NightlyConfig
-from judge.nightly.record import EngineChange
+from judge.nightly.record import RegressionOutcome
 from judge.nightly.regression_test import (
     compute_detectable_drop,
     compute_one_sided_p,
@@ -21,12 +21,14 @@ from judge.nightly.regression_test import (
 from tests.support.cases import check_each
 from tests.unit.measure.tables import NAN, tabulate_scores
 
-CHANGE = EngineChange("bing", "AP@10", 100, 0.6, 0.55, -0.05, -0.07, -0.03, -0.05, -0.05, 0.0001)
+CHANGE = RegressionOutcome(
+    "bing", "AP@10", 100, 0.6, 0.55, -0.05, -0.07, -0.03, -0.05, -0.05, 0.0001, outcome="incomplete"
+)
 RULES = NightlyConfig()
 
 
 def list_outcomes(
-    *given: EngineChange, broken: Sequence[str] = (), rules: NightlyConfig = RULES
+    *given: RegressionOutcome, broken: Sequence[str] = (), rules: NightlyConfig = RULES
 ) -> list[str]:
     return [row.outcome for row in decide_outcomes(given, broken, rules)]
 
