@@ -1,11 +1,11 @@
 """The evidence of a night: this night's run, its queries and its canaries beside the baseline."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from judge.analysis.combine_runs import CombinedRuns
-from judge.analysis.judged_run import JudgedRun
+from judge.analysis.grade_shift import GradeShift
 from judge.analysis.summary import Summary
 from judge.completeness import advise_on_failed_pairs, describe_failures
 from judge.config.nightly import NightlyConfig
@@ -30,6 +30,7 @@ from judge.nightly.engine_changes import (
 )
 from judge.nightly.possible_drops import find_possible_drops
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
+from judge.nightly.record import QueryDrift, RegressionOutcome
 from judge.nightly.stores import JudgedNight
 from judge.run_identity import choose_store_path
 from judge.runs.run_result import RunResult
@@ -47,32 +48,64 @@ def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """The run of the night beside that of the baseline; empty where one of them is missing.
+
+    `combined` is both on one pool, None where they are not comparable, and `shift` the change of the grades
+    of pairs that both judged, None where chance explains it.
+    """
+
+    query_drift: QueryDrift | None = None
+    query_changes: Sequence[str] = ()
+    dropped: Sequence[str] = ()
+    combined: CombinedRuns | None = None
+    shift: GradeShift | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _TestResult:
+    """The outcomes of the regression test with remarks or, after a change of the assessor, possible drops."""
+
+    outcomes: Sequence[RegressionOutcome] = ()
+    possible_drops: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+
+
 def gather_evidence(context: NightContext, judged_night: JudgedNight) -> Evidence:
     """Return all evidence of the night: of what it judged, and of the comparison with the baseline."""
-    baseline, command = context.baseline, make_set_command(context.folder.path)
-    evidence = Evidence(
+    baseline, run, canaries = context.baseline, judged_night.run, judged_night.canaries
+    comparison = _compare(context, judged_night, run, baseline) if run and baseline else _Comparison()
+    engine_setting_changes = find_engine_setting_changes(context, baseline) if baseline else []
+    unavailable = _find_unavailable_engines(context, run) if run else {}
+    later_models = _find_later_models(judged_night, baseline) if run else []
+    changes = _find_assessor_changes(context, judged_night, comparison, later_models)
+    is_mixed = bool(run and baseline and changes) and judged_night.quarantined_store is None
+    # No canary shows that the verdicts are of two assessors.
+    is_suspect = is_mixed and not later_models and bool(canaries and canaries.compares_with_baseline)
+    is_testable = not (judged_night.missing or engine_setting_changes)
+    test = _test(context, judged_night, comparison, unavailable, changes) if is_testable else _TestResult()
+    remarks = test.remarks
+    if comparison.query_drift and comparison.combined is None:
+        remarks = tuple(describe_coverage(comparison.query_drift, is_compared=False))
+    return Evidence(
         has_baseline=baseline is not None,
-        to_accept=command,
-        are_settings_changed=bool(judged_night.setting_changes),
-        assessor_changes=judged_night.early_changes,
-        missing=_add_command(judged_night.missing, context),
         command=context.command,
-        engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else (),
+        to_accept=_advise_on_acceptance(context, judged_night, is_mixed=is_mixed),
+        assessor_changes=changes,
+        missing=_add_command(judged_night.missing, context),
+        query_changes=comparison.query_changes,
+        engine_setting_changes=engine_setting_changes,
+        unavailable=unavailable,
+        dropped=comparison.dropped,
+        outcomes=test.outcomes,
+        possible_drops=test.possible_drops,
+        query_drift=comparison.query_drift,
+        remarks=remarks,
+        are_settings_changed=bool(judged_night.setting_changes),
+        suspect_store=str(choose_store_path(context.config)) if is_suspect else "",
+        is_stopped=run is None and not judged_night.missing,
     )
-    if judged_night.run is None:  # so nothing is judged that could be the baseline
-        again = Message(
-            'set judge_on_drift = "all" in [nightly], run {again}, then {command}',
-            again=context.command,
-            command=command,
-        )
-        is_stopped = not judged_night.missing
-        return replace(evidence, is_stopped=is_stopped, to_accept=again if is_stopped else "")
-    evidence = replace(evidence, unavailable=_find_unavailable_engines(context, judged_night.run))
-    if baseline:
-        return _compare(context, judged_night, judged_night.run, baseline, evidence)
-    later_models = _find_later_models(judged_night, None)
-    changes = [Message("{reason}; make the next night the baseline", reason=text) for text in later_models]
-    return replace(evidence, assessor_changes=[*judged_night.early_changes, *changes])
 
 
 def _add_command(missing: Sequence[str], context: NightContext) -> Sequence[str]:
@@ -85,24 +118,37 @@ def _add_command(missing: Sequence[str], context: NightContext) -> Sequence[str]
 
 
 def _compare(
-    context: NightContext, judged_night: JudgedNight, run: RunResult, baseline: Baseline, evidence: Evidence
-) -> Evidence:
-    """Return the evidence with all that differs between the run of the night and the baseline.
+    context: NightContext, judged_night: JudgedNight, run: RunResult, baseline: Baseline
+) -> _Comparison:
+    rules, to_accept = context.rules, make_set_command(context.folder.path)
+    query_drift = measure_query_drift(run, baseline.run)
+    query_changes = tuple(find_query_changes(query_drift, rules, to_accept))
+    combined, shift = None, None
+    has_same_depth = context.config.depth == baseline.run.pool.depth
+    if has_same_depth and not (query_changes or judged_night.setting_changes):
+        combined = regression_test.combine_with_baseline(run, baseline.run, context.measures)
+        shift = combined.shift if combined.shift and combined.shift.p < rules.canary_alpha else None
+    dropped = find_dropped(
+        run.summary.engines, baseline.engines, context.command, to_accept, is_collected=context.is_collected
+    )
+    return _Comparison(query_drift, query_changes, tuple(dropped), combined, shift)
+
+
+def _find_assessor_changes(
+    context: NightContext, judged_night: JudgedNight, comparison: _Comparison, later_models: Sequence[str]
+) -> list[str]:
+    """Return why the assessor changed, before the pool was judged and meanwhile.
 
     The names of models and, where they are the same, the pairs that both runs judged show another assessor.
     """
-    rules, canaries, command = context.rules, judged_night.canaries, evidence.to_accept
-    query_drift = measure_query_drift(run, baseline.run)
-    query_changes = tuple(find_query_changes(query_drift, rules, command))
-    later_models = _find_later_models(judged_night, baseline)
-    new_models = later_models or _find_new_models(run.summary, baseline, canaries, rules)
-    changes = [*judged_night.early_changes, *new_models]
-    combined, shift = None, None
-    if context.config.depth == baseline.run.pool.depth and not (
-        query_changes or judged_night.setting_changes
-    ):
-        combined = regression_test.combine_with_baseline(run, baseline.run, context.measures)
-        shift = combined.shift if combined.shift and combined.shift.p < rules.canary_alpha else None
+    run, baseline, shift = judged_night.run, context.baseline, comparison.shift
+    if baseline is None:
+        later_models = [
+            Message("{reason}; make the next night the baseline", reason=text) for text in later_models
+        ]
+    changes = [*judged_night.early_changes, *later_models]
+    if run and baseline and not later_models:
+        changes += _find_new_models(run.summary, baseline, judged_night.canaries, context.rules)
     if shift and not changes:
         changes.append(
             Message(
@@ -112,31 +158,25 @@ def _compare(
                 p=shift.p,
             )
         )
-    to_accept, suspect_store = command, ""
-    if changes and judged_night.quarantined_store is None:  # its verdicts can be of two assessors
-        to_accept = _advise_on_two_assessors(canaries)
-        if canaries and canaries.compares_with_baseline and not later_models:
-            suspect_store = str(choose_store_path(context.config))
-    dropped = find_dropped(
-        run.summary.engines, baseline.engines, context.command, command, is_collected=context.is_collected
-    )
-    evidence = replace(
-        evidence,
-        to_accept=to_accept,
-        assessor_changes=changes,
-        query_changes=query_changes,
-        dropped=tuple(dropped),
-        query_drift=query_drift,
-        suspect_store=suspect_store,
-    )
-    if combined is None:
-        return replace(evidence, remarks=tuple(describe_coverage(query_drift, is_compared=False)))
-    return _test(context, combined, (run, baseline.run), evidence)
+    return changes
 
 
-def _advise_on_two_assessors(canaries: CanaryCheck | None) -> Message:
-    """Return which night can be the baseline instead of one whose verdicts can be of two assessors."""
-    if canaries:
+def _advise_on_acceptance(context: NightContext, judged_night: JudgedNight, *, is_mixed: bool) -> str:
+    """Return the command that makes the night the baseline, or what to do where it cannot be it.
+
+    It cannot where its verdicts are mixed: they can be of two assessors.
+    """
+    command = make_set_command(context.folder.path)
+    if judged_night.run is None:  # so nothing is judged that could be the baseline
+        again = Message(
+            'set judge_on_drift = "all" in [nightly], run {again}, then {command}',
+            again=context.command,
+            command=command,
+        )
+        return "" if judged_night.missing else again
+    if not is_mixed:
+        return command
+    if judged_night.canaries:
         return Message("make the next night the baseline")
     return Message(
         "set canary_repeats = 2 or more in [nightly], and make the second night from then on the baseline"
@@ -144,24 +184,29 @@ def _advise_on_two_assessors(canaries: CanaryCheck | None) -> Message:
 
 
 def _test(
-    context: NightContext, combined: CombinedRuns, runs: tuple[JudgedRun, JudgedRun], evidence: Evidence
-) -> Evidence:
-    """Return the evidence with the regression test of both nights, or with possible drops after drift.
+    context: NightContext,
+    judged_night: JudgedNight,
+    comparison: _Comparison,
+    unavailable: Collection[str],
+    changes: Sequence[str],
+) -> _TestResult:
+    """Return the regression test of both runs, without a result where they are not comparable.
 
-    `runs` are that of tonight and that of the baseline.
+    With `changes` of the assessor, engines that dropped by more than these explain are possible drops.
     """
-    if evidence.missing or evidence.engine_setting_changes:
-        return evidence
-    unavailable = evidence.unavailable.keys()
-    outcomes = regression_test.run_regression_test(combined, unavailable, context.rules)
-    if evidence.assessor_changes:
-        drops = find_possible_drops(*runs, outcomes, unavailable, context.rules)
-        return replace(evidence, possible_drops=tuple(drops))
+    combined, rules = comparison.combined, context.rules
+    run, baseline = judged_night.run, context.baseline
+    if not (run and baseline and combined):
+        return _TestResult()
+    outcomes = regression_test.run_regression_test(combined, unavailable, rules)
+    if changes:
+        drops = find_possible_drops(run, baseline.run, outcomes, unavailable, rules)
+        return _TestResult(possible_drops=tuple(drops))
     remarks = (
-        *(describe_query_drift(evidence.query_drift) if evidence.query_drift else ()),
-        *regression_test.describe_comparison(combined, outcomes, context.rules),
+        *(describe_query_drift(comparison.query_drift) if comparison.query_drift else ()),
+        *regression_test.describe_comparison(combined, outcomes, rules),
     )
-    return replace(evidence, outcomes=outcomes, remarks=remarks)
+    return _TestResult(outcomes, remarks=remarks)
 
 
 def _find_later_models(judged_night: JudgedNight, baseline: Baseline | None) -> list[str]:
