@@ -3,7 +3,7 @@
     job                               the steps of a night
     context, baseline                 what a night works with; the run that it is compared with
     assessor_drift, query_drift       whether the assessor changed, and the queries
-    engine_changes, regression_test   which engines lack answers; whether engines became worse
+    engine_answers, regression_test   which engines lack answers; whether engines became worse
     possible_drops                    which may have, though the assessor changed
     evidence, decision                all that changed; the status that follows from it
     record, spending, stores          night.json; what a night paid; the verdict stores of nights

@@ -19,17 +19,21 @@ from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, list_served_models, make_set_command
 from judge.nightly.context import NightContext, find_engine_setting_changes
 from judge.nightly.decision import Evidence
-from judge.nightly.engine_changes import (
+from judge.nightly.engine_answers import (
     describe_new_empty_lists,
     describe_unanswered_queries,
     find_dropped,
     find_missing_answers,
-    find_query_changes,
     find_unavailable,
     find_without_text,
 )
 from judge.nightly.possible_drops import find_possible_drops
-from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
+from judge.nightly.query_drift import (
+    describe_coverage,
+    describe_query_drift,
+    find_query_changes,
+    measure_query_drift,
+)
 from judge.nightly.record import QueryDrift, RegressionOutcome
 from judge.nightly.stores import JudgedNight
 from judge.run_identity import choose_store_path
@@ -122,7 +126,7 @@ def _compare(
 ) -> _Comparison:
     rules, to_accept = context.rules, make_set_command(context.folder.path)
     query_drift = measure_query_drift(run, baseline.run)
-    query_changes = tuple(find_query_changes(query_drift, rules, to_accept))
+    query_changes = tuple(find_query_changes(query_drift, rules.min_shared, to_accept))
     combined, shift = None, None
     has_same_depth = context.config.depth == baseline.run.pool.depth
     if has_same_depth and not (query_changes or judged_night.setting_changes):

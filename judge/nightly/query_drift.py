@@ -106,6 +106,19 @@ def describe_query_drift(drift: QueryDrift) -> Iterator[str]:
         )
 
 
+def find_query_changes(drift: QueryDrift, min_shared: float, command: str) -> Iterator[str]:
+    """Yield why fewer than `min_shared` of the queries are shared; `command` makes this night the baseline."""
+    if not drift.shared or drift.shared_share < min_shared:
+        yield Message(
+            "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"
+            " less than min_shared {least:.0%}: scores over different queries cannot be compared; use the"
+            " same queries, or make a night with the new ones the baseline: {command}",
+            drift=drift,
+            least=min_shared,
+            command=command,
+        )
+
+
 def describe_coverage(drift: QueryDrift, *, is_compared: bool = True) -> Iterator[str]:
     """Yield which share of the night's queries has a similar one in the baseline, where some have none.
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from judge.measure.engine_summary import EngineResult
 from judge.nightly.decision import Evidence, decide
-from judge.nightly.engine_changes import (
+from judge.nightly.engine_answers import (
     describe_new_empty_lists,
     describe_unanswered_queries,
     find_dropped,

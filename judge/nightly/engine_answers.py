@@ -1,12 +1,10 @@
-"""Sentences about the engines and queries of a night: what is missing, and what the baseline did not have."""
+"""Sentences about the engines of a night: which answers or texts are missing, and which engines."""
 
 from collections.abc import Collection, Iterator, Mapping
 
 from judge.characters import make_natural_key
-from judge.config.nightly import NightlyConfig
 from judge.measure.engine_summary import EngineResult
 from judge.messages import Message
-from judge.nightly.record import QueryDrift
 
 _Engines = Mapping[str, EngineResult]
 #: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
@@ -152,16 +150,3 @@ def describe_new_empty_lists(tonight: _Engines, baseline: _Engines) -> Iterator[
                 now=now,
                 before=before,
             )
-
-
-def find_query_changes(drift: QueryDrift, rules: NightlyConfig, command: str) -> Iterator[str]:
-    """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
-    if not drift.shared or drift.shared_share < rules.min_shared:
-        yield Message(
-            "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"
-            " less than min_shared {least:.0%}: scores over different queries cannot be compared; use the"
-            " same queries, or make a night with the new ones the baseline: {command}",
-            drift=drift,
-            least=rules.min_shared,
-            command=command,
-        )
