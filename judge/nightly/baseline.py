@@ -11,7 +11,7 @@ import hashlib
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -31,11 +31,11 @@ from judge.nightly.assessor_drift import (
     list_finished_canary_runs,
     load_canary_grades,
 )
+from judge.nightly.collection import COLLECTION_FILE, CollectionInfo, read_collection
 from judge.nightly.record import (
     NIGHT_FILE,
     QUARANTINED_STORE,
     BaselineReference,
-    EngineSettings,
     NightRecord,
     read_record,
 )
@@ -47,8 +47,6 @@ from judge.runs.record_json import from_json, to_json
 #: The command that makes a run the baseline.
 SET_BASELINE_COMMAND = "judge baseline set RUN"
 _BASELINE_FOLDER = "baseline"
-#: What is stored about the requests to engines, beside the dataset of a night.
-COLLECTION_FILE = "collected.json"
 _POINTER_FILE = "baseline.json"
 #: The names of a folder and of a file in it: a pointer from elsewhere must not lead to other places.
 _FolderName = Annotated[str, Field(max_length=255, pattern=r"^[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*$")]
@@ -88,26 +86,6 @@ class Baseline:
     reference: BaselineReference
     canaries: CanaryGrades | None
     collection: CollectionInfo
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionInfo:
-    """The content of collected.json: the remarks of a collection, and the settings of the engines, if known.
-
-    `short_lists` has a sentence for each engine that returned fewer results than the depth for every query.
-    """
-
-    remarks: tuple[str, ...] = ()
-    engine_settings: EngineSettings | None = None
-    short_lists: dict[str, str] = field(default_factory=dict)
-
-
-def read_collection(folder: RunFolder) -> CollectionInfo:
-    """Return what collected.json holds, nothing without the file; raise InputError when it is damaged."""
-    values = folder.read_if_there(COLLECTION_FILE) or {}
-    # Version 1 calls the settings "asked".
-    values = {"engine_settings": values.get("asked"), **values}
-    return from_json(CollectionInfo, values, str(folder.path / COLLECTION_FILE))
 
 
 def make_set_command(night: Path) -> str:

@@ -1,10 +1,8 @@
-"""What a night works with: its options, how they differ from earlier ones, its lock and its dataset.
+"""What a night works with: its options, how they differ from earlier ones, and its lock.
 
 A night that was killed or ended early continues with the same command, and pays for nothing twice.
 """
 
-import json
-import re
 import shlex
 import socket
 from collections.abc import Collection, Iterator, Mapping
@@ -15,35 +13,27 @@ from pathlib import Path
 
 from judge import run_identity, run_input
 from judge.characters import escape_controls
-from judge.collect.registry import open_engines
-from judge.config.collect import CollectConfig
-from judge.config.environment import copy_environment
 from judge.config.nightly import NightlyConfig
 from judge.config.option_types import is_day
 from judge.config.run import Config
 from judge.config.toml_file import read_section
 from judge.errors import InputError
 from judge.files.filesystem import hold_lock, read_text
-from judge.files.json_text import hash_parts
 from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList, join_messages
-from judge.models.server import redact_url
-from judge.nightly.baseline import COLLECTION_FILE, Baseline, CollectionInfo, read_collection
-from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource
+from judge.nightly.baseline import Baseline
+from judge.nightly.collection import CollectionInfo
+from judge.nightly.record import EngineSource
 from judge.records import EXPECTED
 from judge.runs.folder import RunFolder
-from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there, read_judgments
-from judge.runs.record_json import to_json
-from judge.runs.run_result import RunResult
+from judge.runs.load import RunIdentity
 
-#: Options whose values are secrets, which may change at any time.
-_SECRET = re.compile(r"keys?$|token|secret|password|authorization|cookie", re.IGNORECASE)
 #: The files of a dataset in TREC's form.
 _TREC_FILES = ("topics", "docs", "trec_runs")
 #: Options that may differ between nights of one assessor; canaries show whether the endpoint changed it.
 _IGNORED_OPTIONS = frozenset({"dataset", "labels", "depth", "endpoint", "repeats", "as_of"})
 #: Parts of a run's identity that change no request to a model.
-_NOT_IN_REQUESTS = frozenset(
+NOT_IN_REQUESTS = frozenset(
     {"dataset", "labels", "depth", "repeats", "relevant_from", "rerank_thresholds", "near_duplicates"}
 )
 _FIRST_TOML = Message(
@@ -219,41 +209,7 @@ def find_assessor_setting_changes(tonight: RunIdentity, baseline: RunIdentity) -
 
 def has_same_requests(tonight: RunIdentity, baseline: RunIdentity) -> bool:
     """Return whether both ask the assessor the same about a pair, from two run identities."""
-    return not any(describe_differences(baseline, tonight, _IGNORED_OPTIONS | _NOT_IN_REQUESTS))
-
-
-def describe_unused_verdicts(
-    context: NightContext, identity: RunIdentity, run: RunResult, calls: int
-) -> Iterator[Message]:
-    """Yield that options of the requests changed since the run before, so that its pairs were paid again.
-
-    `calls` are those of the run of this night. Where they are fewer than the judgments of both nights, stored
-    verdicts were used.
-    """
-    days = [path.parent.name for path in context.nights.glob("????-??-??/results.json")]
-    day = max((day for day in days if is_day(day) and day < context.day), default="")
-    before = RunFolder(context.nights / day)
-    with suppress(InputError):  # an earlier night that is damaged is no reason to end this one
-        if not day or (config := read_config_if_there(before)) is None:
-            return
-        changes = [*run_identity.describe_identity_changes(config.identity, identity, _NOT_IN_REQUESTS)]
-        if not changes:
-            return
-        judged = {(*judgment.key, judgment.repeat) for judgment in read_judgments(before) if judgment.reply}
-        again = [
-            judgment.key
-            for judgment in run.judgments
-            if judgment.reply
-            and judgment.judged_snippet_id is None
-            and (*judgment.key, judgment.repeat) in judged
-        ]
-        if 0 < len(again) <= calls:
-            yield Message(
-                "{changes} (since {day}), so no stored verdict was used: {count:,} pairs were judged again",
-                changes=join_messages(changes),
-                day=day,
-                count=len(set(again)),
-            )
+    return not any(describe_differences(baseline, tonight, _IGNORED_OPTIONS | NOT_IN_REQUESTS))
 
 
 def find_engine_setting_changes(context: NightContext, baseline: Baseline) -> list[str]:
@@ -283,50 +239,3 @@ def _describe_engine_source(engine: str, before: EngineSource, now: EngineSource
     if different := [part for part in parts if before.table.get(part) != now.table.get(part)]:
         names = NameList(different)
         yield Message("{names} changed in [collect.engines.{engine}]", names=names, engine=engine)
-
-
-def collect_dataset(toml: Path, context: NightContext) -> NightContext:
-    """Ask the engines, and return the context with the dataset in the night's folder.
-
-    When judging has begun, the dataset does not change, so that all answers are of the same time. Engines are
-    asked again, for the missing answers, only after the night was incomplete.
-    """
-    folder = context.folder
-    path = folder.path / "data.jsonl"
-    if not (folder.path / CONFIG_FILE).exists() or (folder.path / NIGHT_FILE).exists():
-        from judge.collect.collection import collect  # imports aiohttp
-
-        config = CollectConfig.load(toml, out=str(path))
-        collected = collect(config)
-        remarks = (*collected.wrong_paths, *collected.remarks)
-        new = CollectionInfo(remarks, _read_engine_settings(config), dict(collected.short_lists))
-        folder.write_json(COLLECTION_FILE, to_json(new))
-    return replace(
-        context, config=replace(context.config, data=str(path)), collection=read_collection(folder)
-    )
-
-
-def _read_engine_settings(config: CollectConfig) -> EngineSettings:
-    """Return the settings that shape what engines answer, without keys.
-
-    An engine's table may hold anything, so only digests of its parts are stored.
-    """
-    engines = {
-        source.name: EngineSource(
-            address=redact_url(source.make_requests("", config.depth)[0].url, *source.secrets),
-            table={
-                part: hash_parts([json.dumps(_drop_secrets(value), sort_keys=True, default=str)], 16)
-                for part, value in sorted(config.engine_tables.get(source.name, {}).items())
-                if not _SECRET.search(part)
-            },
-        )
-        for source in open_engines(config, copy_environment())
-    }
-    return EngineSettings(depth=config.depth, lang=config.lang, country=config.country, engines=engines)
-
-
-def _drop_secrets(value: object) -> object:
-    """Return the value without the entries whose names are those of secrets."""
-    if isinstance(value, Mapping):
-        return {key: _drop_secrets(part) for key, part in value.items() if not _SECRET.search(str(key))}
-    return [_drop_secrets(part) for part in value] if isinstance(value, list) else value

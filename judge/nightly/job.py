@@ -33,10 +33,9 @@ from judge.nightly.baseline import (
     list_served_models,
     load_baseline,
 )
+from judge.nightly.collection import DATASET_FILE, collect_dataset
 from judge.nightly.context import (
     NightContext,
-    collect_dataset,
-    describe_unused_verdicts,
     find_assessor_setting_changes,
     load_context,
     lock_nights,
@@ -175,7 +174,9 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
                 file=toml,
             )
         return context
-    return collect_dataset(toml, context)
+    collection = collect_dataset(toml, context.folder)
+    config = replace(context.config, data=str(context.folder.path / DATASET_FILE))
+    return replace(context, config=config, collection=collection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +324,7 @@ def _make_record(
     summary, of_canaries = run.summary if run else None, canaries.summaries if canaries else ()
     summaries = [*([summary] if summary else []), *of_canaries]
     run_calls = cost_total.calls - sum(part.cost.calls for part in of_canaries if part.cost)
-    unused = describe_unused_verdicts(context, identity, run, run_calls) if run else ()
+    unused = spending.describe_unused_verdicts(context, identity, run, run_calls) if run else ()
     return NightRecord(
         schema=SCHEMA_VERSION,
         date=date.fromisoformat(context.day),

@@ -107,7 +107,7 @@ def describe_query_drift(drift: QueryDrift) -> Iterator[str]:
 
 
 def find_query_changes(drift: QueryDrift, min_shared: float, command: str) -> Iterator[str]:
-    """Yield why fewer than `min_shared` of the queries are shared; `command` makes this night the baseline."""
+    """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
     if not drift.shared or drift.shared_share < min_shared:
         yield Message(
             "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"

@@ -7,7 +7,8 @@ a start was killed may or may not have been sent: `calls` counts it, and `lost` 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from os.path import relpath
 from pathlib import Path
@@ -17,13 +18,20 @@ from pydantic import Field
 
 from judge import factory
 from judge.assess.assignment_plan import list_request_keys
+from judge.config.option_types import is_day
 from judge.config.run import Config
+from judge.errors import InputError
+from judge.messages import Message, join_messages
+from judge.nightly.context import NOT_IN_REQUESTS, NightContext
 from judge.nightly.record import STORE_OF_NIGHT, NightCost
 from judge.pricing.costs import Cost, add_costs, sum_cost
 from judge.pricing.prices import Price, find_common_price
 from judge.records import Call, Pair
+from judge.run_identity import describe_identity_changes
 from judge.runs.folder import RunFolder
+from judge.runs.load import RunIdentity, read_config_if_there, read_judgments
 from judge.runs.record_json import from_json, to_json
+from judge.runs.run_result import RunResult
 from judge.store import store_files
 
 _SPENDING_FILE = "paid.json"
@@ -117,3 +125,37 @@ def _compute_costs(
 def add_night_costs(costs: Collection[Cost]) -> NightCost:
     """Return the sum of `costs` as a night records it, without lost calls."""
     return NightCost(**asdict(add_costs(costs)))
+
+
+def describe_unused_verdicts(
+    context: NightContext, identity: RunIdentity, run: RunResult, calls: int
+) -> Iterator[Message]:
+    """Yield that options of the requests changed since the run before, so that its pairs were paid again.
+
+    `calls` are those of the run of this night. Where they are fewer than the judgments of both nights, stored
+    verdicts were used.
+    """
+    days = [path.parent.name for path in context.nights.glob("????-??-??/results.json")]
+    day = max((day for day in days if is_day(day) and day < context.day), default="")
+    before = RunFolder(context.nights / day)
+    with suppress(InputError):  # an earlier night that is damaged is no reason to end this one
+        if not day or (config := read_config_if_there(before)) is None:
+            return
+        changes = [*describe_identity_changes(config.identity, identity, NOT_IN_REQUESTS)]
+        if not changes:
+            return
+        judged = {(*judgment.key, judgment.repeat) for judgment in read_judgments(before) if judgment.reply}
+        again = [
+            judgment.key
+            for judgment in run.judgments
+            if judgment.reply
+            and judgment.judged_snippet_id is None
+            and (*judgment.key, judgment.repeat) in judged
+        ]
+        if 0 < len(again) <= calls:
+            yield Message(
+                "{changes} (since {day}), so no stored verdict was used: {count:,} pairs were judged again",
+                changes=join_messages(changes),
+                day=day,
+                count=len(set(again)),
+            )

@@ -13,7 +13,8 @@ import pytest
 from judge.config.run import Config
 from judge.errors import InputError
 from judge.messages import Bilingual
-from judge.nightly.baseline import CollectionInfo, read_collection, read_pointer
+from judge.nightly.baseline import read_pointer
+from judge.nightly.collection import CollectionInfo, read_collection
 from judge.nightly.record import (
     NIGHT_FILE,
     EngineSettings,
