@@ -29,11 +29,10 @@ from judge.report.payload import PageData
 
 @dataclass(frozen=True, slots=True)
 class NightBanner:
-    """What night.json says at the top of the report: the exit code and sentences; version 1 has a `band`."""
+    """What night.json says at the top of the report: the exit code and sentences."""
 
     exit: int = 0
     banner: tuple[Bilingual, ...] = ()
-    band: tuple[Bilingual, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

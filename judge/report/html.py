@@ -103,8 +103,9 @@ def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
     agreement, order = load_agreement(folder), load_labelled_order(folder)
     config = read_config_if_there(folder) or RecordedConfig()
     inputs, source = config.inputs, config.options.data or config.options.topics
-    place = str(folder.path / "night.json")
-    night = record_json.from_json(NightBanner, folder.read_if_there("night.json") or {}, place)
+    values = folder.read_if_there("night.json") or {}
+    record_json.rename_keys(values, [record_json.RenamedKey((), "band", "banner")])  # of version 1
+    night = record_json.from_json(NightBanner, values, str(folder.path / "night.json"))
     return ReportExtras(
         agreement if agreement and agreement.grades == summary.grades else None,
         order if order and order.grades == summary.grades else None,
@@ -131,7 +132,7 @@ def render_report(
         REPORT_SCRIPTS,
         run=fit_on_line(run),
         night_exit=extras.night.exit,
-        night_banner=extras.night.banner or extras.night.band,
+        night_banner=extras.night.banner,
         missing=build_texts(_warn_missing, named_summary, extras.min_coverage),
         headline=build_text(choose_headline, named_summary),
         segments=build_texts(describe_segment_differences, named_summary),

@@ -43,6 +43,11 @@ def test_the_band_stays_however_the_report_is_written_again(project: NightlyProj
     ):
         again()
         assert project.read_file(worse, "report.html") == before
+    record = json.loads(project.read_file(worse))
+    record["band"] = record.pop("banner")  # as in version 1
+    (folder / "night.json").write_text(json.dumps(record), encoding="utf-8")
+    finished_run.rewrite_report(folder)
+    assert project.read_file(worse, "report.html") == before
     (folder / "report.html").unlink()  # as if killed before it was written
     job.run_nightly(project.toml, worse)
     assert project.read_file(worse, "report.html") == before
