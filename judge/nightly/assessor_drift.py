@@ -61,9 +61,9 @@ class CanaryGrades:
     judged: int
     unreadable: int
 
-    def is_available(self, rules: NightlyConfig) -> bool:
+    def is_available(self, options: NightlyConfig) -> bool:
         """Return whether the assessor is available: at most `max_missing` requests had no answer."""
-        return self.requested - self.judged - self.unreadable <= rules.max_missing * self.requested
+        return self.requested - self.judged - self.unreadable <= options.max_missing * self.requested
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def _collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrad
 
 
 def check_canaries(
-    run: RunResult, at_baseline: CanaryGrades | None, rules: NightlyConfig, *, has_same_settings: bool
+    run: RunResult, at_baseline: CanaryGrades | None, options: NightlyConfig, *, has_same_settings: bool
 ) -> CanaryCheck:
     """Compare all canary runs of the night, of which `run` is the last, with the grades at the baseline.
 
@@ -154,7 +154,7 @@ def check_canaries(
             find_assessor_changes(
                 grades,
                 before,
-                rules,
+                options,
                 has_same_settings=has_same_settings,
                 reference=AT_BASELINE if at_baseline else AT_FIRST_START,
             )
@@ -176,7 +176,7 @@ def check_canaries(
 def find_assessor_changes(
     tonight: CanaryGrades,
     before: CanaryGrades,
-    rules: NightlyConfig,
+    options: NightlyConfig,
     *,
     has_same_settings: bool = True,
     reference: Message = AT_BASELINE,
@@ -186,13 +186,13 @@ def find_assessor_changes(
     `reference` says in messages where `before` is from. With other settings the assessor is another one under
     any name, so it does not help to accept the name.
     """
-    comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate)
-    moved = [*find_grade_drift(comparison, rules, reference)]
+    comparison = compare_grades(tonight.grades, before.grades, options.max_flip_rate)
+    moved = [*find_grade_drift(comparison, options, reference)]
     # The server answers, so far more replies without a verdict are of another assessor.
     share, share_before = (
         side.unreadable / side.requested if side.requested else 0.0 for side in (tonight, before)
     )
-    if share - share_before > rules.max_missing:
+    if share - share_before > options.max_missing:
         moved.append(
             Message(
                 "{count:,} of {replies:,} replies to the canaries have no verdict; {reference}:"
@@ -206,7 +206,7 @@ def find_assessor_changes(
         )
     # A name is accepted only where canaries were compared and show the same assessor.
     accepts = comparison.compared and not moved
-    new = sorted(name for name in tonight.served - before.served if not (accepts and rules.accepts(name)))
+    new = sorted(name for name in tonight.served - before.served if not (accepts and options.accepts(name)))
     if new and before.served:
         change = Message(
             "the served model changed: the server names {now} now, {before} {reference}",
@@ -219,7 +219,7 @@ def find_assessor_changes(
                 "{change}; no canary shows another assessor: to accept the name, set accept_names = [{names}]"
                 " in [nightly]",
                 change=change,
-                names=", ".join(f'"{name}"' for name in (*rules.accept_names, *new)),
+                names=", ".join(f'"{name}"' for name in (*options.accept_names, *new)),
             )
         moved.insert(0, change)
     return comparison, moved
@@ -251,16 +251,18 @@ def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> Gra
     )
 
 
-def find_grade_drift(comparison: GradeComparison, rules: NightlyConfig, reference: Message) -> Iterator[str]:
+def find_grade_drift(
+    comparison: GradeComparison, options: NightlyConfig, reference: Message
+) -> Iterator[str]:
     """Yield why the grades are of another assessor; nothing when chance explains what changed.
 
-    Two tests share `rules.canary_alpha`: pairs changed more than their own variation and the tolerated
-    share explain, or the mean of all pairs moved by `rules.min_shift` or more.
+    Two tests share `options.canary_alpha`: pairs changed more than their own variation and the tolerated
+    share explain, or the mean of all pairs moved by `options.min_shift` or more.
     """
     p_changed, p_shift, shift = comparison.p_changed, comparison.p_shift, comparison.shift
     if p_changed is None or p_shift is None or shift is None:
         return
-    level = rules.canary_alpha / 2
+    level = options.canary_alpha / 2
     if p_changed < level:
         yield Message(
             "{grades.changed} of {grades.compared} canaries have another grade than {reference}"
@@ -268,7 +270,7 @@ def find_grade_drift(comparison: GradeComparison, rules: NightlyConfig, referenc
             reference=reference,
             grades=comparison,
         )
-    if p_shift < level and abs(shift) >= rules.min_shift:
+    if p_shift < level and abs(shift) >= options.min_shift:
         if shift > 0:
             yield Message(
                 "the assessor has become more generous: by {shift:.2f} grades over all canaries", shift=shift

@@ -52,7 +52,7 @@ class NightContext:
     day: str
     folder: RunFolder
     config: Config
-    rules: NightlyConfig
+    options: NightlyConfig
     measures: tuple[Measure, ...]
     baseline: Baseline | None = None
     collection: CollectionInfo = field(default_factory=CollectionInfo)
@@ -65,7 +65,7 @@ class NightContext:
     @property
     def command(self) -> str:
         """The command that continues the night, on any day."""
-        return shlex.join(["judge", "nightly", str(self.rules.source.file), "--date", self.day])
+        return shlex.join(["judge", "nightly", str(self.options.source.file), "--date", self.day])
 
     @property
     def is_collected(self) -> bool:
@@ -79,7 +79,7 @@ def load_context(toml: Path, day: str) -> NightContext:
         raise InputError("--date is {day!r}; it must be a day such as 2026-05-01", day=day)
     if not toml.exists():
         raise InputError("{file}: no such file; {advice}", file=toml, advice=_FIRST_TOML)
-    rules, config = NightlyConfig.load(read_section(toml, "nightly"), toml), Config.load(toml)
+    options, config = NightlyConfig.load(read_section(toml, "nightly"), toml), Config.load(toml)
     _check_dataset(toml, config)
     if config.batch:
         raise InputError("{file}: a night judges in realtime; omit 'batch'", file=toml)
@@ -93,14 +93,14 @@ def load_context(toml: Path, day: str) -> NightContext:
             " differ from night to night",
             file=toml,
         )
-    folder = RunFolder(Path(rules.folder) / day)
+    folder = RunFolder(Path(options.folder) / day)
     folder.check_no_link()
     source = replace(config.source, table="nightly", keys={key: key for key in ("folder", "measures")})
     with source.add_error_context("folder"):
         if folder.path.parent.is_file():
             raise InputError("{file}: is a file, not a folder; name another one", file=folder.path.parent)
     with source.add_error_context("measures"):
-        measures = choose_test_measures(rules.measures, config)
+        measures = choose_test_measures(options.measures, config)
     names = dict.fromkeys(map(str, (*run_input.choose_measures(config), *measures)))
     dated = {
         name: text.replace("{date}", day)
@@ -114,9 +114,9 @@ def load_context(toml: Path, day: str) -> NightContext:
         out=str(folder.path),
         source=replace(config.source, keys={key: key for key in config.source.keys if key != "out"}),
         measures=tuple(names),
-        min_coverage=config.min_coverage if rules.min_coverage is None else rules.min_coverage,
+        min_coverage=config.min_coverage if options.min_coverage is None else options.min_coverage,
     )
-    return NightContext(day, folder, config, rules, measures)
+    return NightContext(day, folder, config, options, measures)
 
 
 def choose_test_measures(names: tuple[str, ...] | None, config: Config) -> tuple[Measure, ...]:

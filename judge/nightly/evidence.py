@@ -47,7 +47,7 @@ def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str
     baseline = context.baseline.engines if context.baseline else {}
     return [
         *find_without_text(
-            shares, baseline, context.rules.max_empty_snippets, is_collected=context.is_collected
+            shares, baseline, context.options.max_empty_snippets, is_collected=context.is_collected
         )
     ]
 
@@ -124,14 +124,14 @@ def _add_command(missing: Sequence[str], context: NightContext) -> Sequence[str]
 def _compare(
     context: NightContext, judged_night: JudgedNight, run: RunResult, baseline: Baseline
 ) -> _Comparison:
-    rules, to_accept = context.rules, make_set_command(context.folder.path)
+    options, to_accept = context.options, make_set_command(context.folder.path)
     query_drift = measure_query_drift(run, baseline.run)
-    query_changes = tuple(find_query_changes(query_drift, rules.min_shared, to_accept))
+    query_changes = tuple(find_query_changes(query_drift, options.min_shared, to_accept))
     combined, shift = None, None
     has_same_depth = context.config.depth == baseline.run.pool.depth
     if has_same_depth and not (query_changes or judged_night.setting_changes):
         combined = regression_test.combine_with_baseline(run, baseline.run, context.measures)
-        shift = combined.shift if combined.shift and combined.shift.p < rules.canary_alpha else None
+        shift = combined.shift if combined.shift and combined.shift.p < options.canary_alpha else None
     dropped = find_dropped(
         run.summary.engines, baseline.engines, context.command, to_accept, is_collected=context.is_collected
     )
@@ -152,7 +152,7 @@ def _find_assessor_changes(
         ]
     changes = [*judged_night.early_changes, *later_models]
     if run and baseline and not later_models:
-        changes += _find_new_models(run.summary, baseline, judged_night.canaries, context.rules)
+        changes += _find_new_models(run.summary, baseline, judged_night.canaries, context.options)
     if shift and not changes:
         changes.append(
             Message(
@@ -198,17 +198,17 @@ def _test(
 
     With `changes` of the assessor, engines that dropped by more than these explain are possible drops.
     """
-    combined, rules = comparison.combined, context.rules
+    combined, options = comparison.combined, context.options
     run, baseline = judged_night.run, context.baseline
     if not (run and baseline and combined):
         return _TestResult()
-    outcomes = regression_test.run_regression_test(combined, unavailable, rules)
+    outcomes = regression_test.run_regression_test(combined, unavailable, options)
     if changes:
-        drops = find_possible_drops(run, baseline.run, outcomes, unavailable, rules)
+        drops = find_possible_drops(run, baseline.run, outcomes, unavailable, options)
         return _TestResult(possible_drops=tuple(drops))
     remarks = (
         *(describe_query_drift(comparison.query_drift) if comparison.query_drift else ()),
-        *regression_test.describe_comparison(combined, outcomes, rules),
+        *regression_test.describe_comparison(combined, outcomes, options),
     )
     return _TestResult(outcomes, remarks=remarks)
 
@@ -231,13 +231,13 @@ def _find_later_models(judged_night: JudgedNight, baseline: Baseline | None) -> 
 
 
 def _find_new_models(
-    summary: Summary, baseline: Baseline, canaries: CanaryCheck | None, rules: NightlyConfig
+    summary: Summary, baseline: Baseline, canaries: CanaryCheck | None, options: NightlyConfig
 ) -> list[str]:
     """Return a sentence when models graded tonight whose names are not in the baseline."""
     served = baseline.reference.served
     new = list_served_models(summary).difference(served)
     if canaries and not canaries.results.drift:
-        new = frozenset(name for name in new if not rules.accepts(name))
+        new = frozenset(name for name in new if not options.accepts(name))
     if not new or not served:
         return []
     names = NameList(sorted(new))
@@ -299,7 +299,7 @@ def _find_frequent_errors(run: RunResult) -> dict[str, str]:
 
 def _find_unavailable_engines(context: NightContext, run: RunResult) -> Mapping[str, str]:
     """Return a sentence for each engine that lacks answers; the last one ends with what to do."""
-    errors, engines, most = _find_frequent_errors(run), run.summary.engines, context.rules.max_missing
+    errors, engines, most = _find_frequent_errors(run), run.summary.engines, context.options.max_missing
     if context.baseline:
         unavailable = find_unavailable(engines, context.baseline.engines, most, errors)
     else:
@@ -319,16 +319,16 @@ def _find_unavailable_engines(context: NightContext, run: RunResult) -> Mapping[
     return {**unavailable, last: step}
 
 
-def explain_unanswered_canaries(canaries: CanaryCheck | None, rules: NightlyConfig) -> Iterator[str]:
+def explain_unanswered_canaries(canaries: CanaryCheck | None, options: NightlyConfig) -> Iterator[str]:
     """Yield why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
-    if canaries is None or canaries.tonight.is_available(rules):
+    if canaries is None or canaries.tonight.is_available(options):
         return
     incomplete, grades = canaries.last.incomplete, canaries.tonight
     if isinstance(incomplete, LimitReached):  # the next start judges all canaries again
         yield Message(
             "max_calls or budget in {file} is too small for the canaries ({grades.judged:,} of"
             " {grades.requested:,} judged): raise it, or lower canary_repeats in [nightly]",
-            file=rules.source.file,
+            file=options.source.file,
             grades=grades,
         )
     else:
@@ -340,7 +340,7 @@ def explain_unanswered_canaries(canaries: CanaryCheck | None, rules: NightlyConf
         ]
         too_many = Message(
             "more than max_missing {most:.0%} of the requests failed{failures}; {advice}",
-            most=rules.max_missing,
+            most=options.max_missing,
             failures=describe_failures(failures, grades.requested),
             advice=advise_on_failed_pairs(failures, "canaries"),
         )
@@ -349,7 +349,7 @@ def explain_unanswered_canaries(canaries: CanaryCheck | None, rules: NightlyConf
 
 
 def explain_unjudged_pairs(
-    run: RunResult, canaries: CanaryCheck | None, rules: NightlyConfig
+    run: RunResult, canaries: CanaryCheck | None, options: NightlyConfig
 ) -> Iterator[str]:
     """Yield why the run of a night is incomplete, and which part of a limit each start spends on canaries."""
     if run.incomplete is None:
@@ -361,7 +361,7 @@ def explain_unjudged_pairs(
         yield Message(
             "max_calls or budget in {file} covers the canaries alone, which each start judges again: raise"
             " it, or lower canary_repeats in [nightly]",
-            file=rules.source.file,
+            file=options.source.file,
         )
     else:
         yield Message(

@@ -98,13 +98,15 @@ def run_nightly(
     process works on these nights; Interrupted after Ctrl-C; StoreError when the disk is full.
     """
     context, environ = load_context(toml, day), copy_environment()
-    folder, options = context.folder, context.rules.webhook
-    with context.rules.source.add_error_context():
-        webhook = notifications.Webhook.from_options(options, environ) if options else None
+    folder, webhook_options = context.folder, context.options.webhook
+    with context.options.source.add_error_context():
+        webhook = None
+        if webhook_options:
+            webhook = notifications.Webhook.from_options(webhook_options, environ)
     with lock_nights(context.nights, f"judge nightly --date {day}"):
         record = read_night(folder)
         continued = {"unfinished", "undecided"}
-        if context.rules.judge_on_drift == "all":
+        if context.options.judge_on_drift == "all":
             continued.add("stopped")
         if record and record.state in continued:
             record = None
@@ -203,7 +205,7 @@ def _judge_night(context: NightContext, listeners: _Listeners) -> NightRecord:
     """
     pool = _RunInput.read(context.config)
     # A night without canaries may have paid for some at an earlier start.
-    repeats = context.rules.canary_repeats or 1
+    repeats = context.options.canary_repeats or 1
     canary_input = _RunInput.read(assessor_drift.make_canary_config(context.config, repeats))
     pools = [(each.pooled.pool.pairs, each.config.repeats) for each in (pool, canary_input)]
     night_stores = stores.NightStores.from_context(context)
@@ -228,7 +230,7 @@ def _judge(
     context: NightContext, pool: _RunInput, canary_input: _RunInput, listeners: _Listeners
 ) -> JudgedNight:
     """Judge the canaries, then the pool, unless texts or answers are missing or the assessor has drifted."""
-    config, rules, baseline = context.config, context.rules, context.baseline
+    config, options, baseline = context.config, context.options, context.baseline
     setting_changes = find_assessor_setting_changes(pool.identity, baseline.identity) if baseline else []
     if missing_texts := find_missing_texts(context, pool.pooled):
         return JudgedNight(setting_changes, missing_texts)
@@ -236,15 +238,15 @@ def _judge(
     # The limits are for the canaries and the pool together.
     spend_limit = SpendLimit(config.max_calls, config.budget)
     canaries = None
-    if rules.canary_repeats:
+    if options.canary_repeats:
         run = _judge_canaries(context, pool, canary_input, spend_limit, canary_progress)
         at_baseline = baseline.canaries if baseline else None
         canaries = assessor_drift.check_canaries(
-            run, at_baseline, rules, has_same_settings=not setting_changes
+            run, at_baseline, options, has_same_settings=not setting_changes
         )
-    judged_night = JudgedNight(setting_changes, [*explain_unanswered_canaries(canaries, rules)], canaries)
+    judged_night = JudgedNight(setting_changes, [*explain_unanswered_canaries(canaries, options)], canaries)
     # A user who changes the options needs a night that can be the baseline, so such a night is judged.
-    is_stopped = judged_night.early_changes and not setting_changes and rules.judge_on_drift == "stop"
+    is_stopped = judged_night.early_changes and not setting_changes and options.judge_on_drift == "stop"
     if judged_night.missing or is_stopped:
         return judged_night
     store = stores.choose_store(context, pool.identity, judged_night)
@@ -253,7 +255,7 @@ def _judge(
     config = replace(config, store=str(store))
     # The report begins with the decision of the night, which is not known yet.
     run = pipeline.run(config, dataset=pool.pooled, progress=progress, spend_limit=spend_limit, kind="night")
-    missing = [*explain_unjudged_pairs(run, canaries, rules)]
+    missing = [*explain_unjudged_pairs(run, canaries, options)]
     return replace(judged_night, run=run, store=store, missing=missing)
 
 
@@ -293,7 +295,7 @@ def _choose_canary_folder(context: NightContext, pool: _RunInput, canary_input: 
     if is_interrupted and read_config(last).identity == canary_input.identity:
         return last.path
     finished = (last.path / "results.json").exists()
-    if not finished or not assessor_drift.load_canary_grades(last).is_available(context.rules):
+    if not finished or not assessor_drift.load_canary_grades(last).is_available(context.options):
         # Another assessor may continue than the one that began.
         store_files.remove_store(store)
         return last.path
@@ -311,13 +313,13 @@ def _make_record(
     evidence: Evidence,
     cost_total: NightCost,
 ) -> NightRecord:
-    config, rules, scale = context.config, context.rules, context.config.grading
+    config, options, scale = context.config, context.options, context.config.grading
     run, canaries, store = judged_night.run, judged_night.canaries, judged_night.quarantined_store
     decision = decide(evidence)
     test = RegressionTest(
         ran=not evidence.suspended,
-        alpha=rules.alpha,
-        min_drop=rules.min_drop,
+        alpha=options.alpha,
+        min_drop=options.min_drop,
         measures=tuple(map(str, context.measures)),
         rows=tuple(evidence.outcomes),
     )

@@ -52,7 +52,7 @@ def combine_with_baseline(
 
 
 def run_regression_test(
-    combined: CombinedRuns, unavailable: Collection[str], rules: NightlyConfig
+    combined: CombinedRuns, unavailable: Collection[str], options: NightlyConfig
 ) -> _Outcomes:
     """Return the outcomes, engine by engine, for the engines that both runs have.
 
@@ -62,10 +62,10 @@ def run_regression_test(
     if not sides:
         return ()
     scores = score_run(combined.run, combined.run.spec.measures)
-    return decide_outcomes(measure_changes(scores, sides, rules.alpha), unavailable, rules)
+    return decide_outcomes(measure_changes(scores, sides, options.alpha), unavailable, options)
 
 
-def describe_comparison(combined: CombinedRuns, outcomes: _Outcomes, rules: NightlyConfig) -> Iterator[str]:
+def describe_comparison(combined: CombinedRuns, outcomes: _Outcomes, options: NightlyConfig) -> Iterator[str]:
     """Yield what made both runs comparable, and what the test could not find."""
     yield from combined.notes
     if not _pair_engines(combined):
@@ -73,8 +73,8 @@ def describe_comparison(combined: CombinedRuns, outcomes: _Outcomes, rules: Nigh
     before = {engine for run, engine in combined.names if run == _BASELINE}
     if new := sorted({engine for _, engine in combined.names} - before, key=make_natural_key):
         yield Message("not in the baseline, so not compared: {engines}", engines=NameList(new))
-    yield from warn_of_too_few_queries(outcomes, rules.alpha)
-    yield from warn_of_hidden_drops(outcomes, rules.min_drop)
+    yield from warn_of_too_few_queries(outcomes, options.alpha)
+    yield from warn_of_hidden_drops(outcomes, options.min_drop)
 
 
 def _pair_engines(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
@@ -85,24 +85,24 @@ def _pair_engines(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
     return {engine: two for engine, two in sides.items() if engines.issuperset(two)}
 
 
-def decide_outcomes(changes: _Outcomes, unavailable: Collection[str], rules: NightlyConfig) -> _Outcomes:
+def decide_outcomes(changes: _Outcomes, unavailable: Collection[str], options: NightlyConfig) -> _Outcomes:
     """Return the outcomes of the changes, in the same order.
 
-    A drop is a regression when it is significant at `rules.alpha` over all tests, is at least
-    `rules.min_drop`, and no grades of unjudged snippets could reverse it; else it is incomplete. Changes
+    A drop is a regression when it is significant at `options.alpha` over all tests, is at least
+    `options.min_drop`, and no grades of unjudged snippets could reverse it; else it is incomplete. Changes
     of `unavailable` engines are not tested.
     """
     tested = [change.p is not None and change.engine not in unavailable for change in changes]
     p = np.array([change.p if test else np.nan for change, test in zip(changes, tested, strict=True)], float)
     # Holm's procedure asks this level of the smallest p.
-    level = rules.alpha / max(1, sum(tested))
+    level = options.alpha / max(1, sum(tested))
     outcomes = []
     for change, test, drop, rise in zip(changes, tested, holm(p), holm(1 - p), strict=True):
-        outcome = _decide_outcome(change, float(drop), float(rise), rules)
+        outcome = _decide_outcome(change, float(drop), float(rise), options)
         p_value, adjusted = change.p, None if np.isnan(drop) else float(drop)
         if outcome == "improvement" and p_value is not None:
             p_value, adjusted = 1 - p_value, float(rise)
-        detectable = compute_detectable_drop(change, level, rules.min_drop) if test else None
+        detectable = compute_detectable_drop(change, level, options.min_drop) if test else None
         outcomes.append(replace(change, p=p_value, p_holm=adjusted, outcome=outcome, detectable=detectable))
     return tuple(outcomes)
 
@@ -126,14 +126,14 @@ def compute_detectable_drop(change: RegressionOutcome, level: float, min_drop: f
 
 
 def _decide_outcome(
-    change: RegressionOutcome, p_drop: float, p_rise: float, rules: NightlyConfig
+    change: RegressionOutcome, p_drop: float, p_rise: float, options: NightlyConfig
 ) -> OutcomeName:
     difference, least, most = change.change, change.least, change.most
     if np.isnan(p_drop) or difference is None or least is None or most is None:
         return "incomplete"
-    if p_drop < rules.alpha and difference <= -rules.min_drop:
+    if p_drop < options.alpha and difference <= -options.min_drop:
         return "regression" if most < 0 else "incomplete"
-    if p_rise < rules.alpha and difference >= rules.min_drop and least > 0:
+    if p_rise < options.alpha and difference >= options.min_drop and least > 0:
         return "improvement"
     return "fine"
 

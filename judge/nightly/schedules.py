@@ -109,9 +109,9 @@ def _read_needs(toml: Path) -> _JobNeeds:
     if not toml.exists():
         raise InputError("{file}: no such file; the schedule is made from this file", file=toml)
     config = Config.load(toml)
-    rules = NightlyConfig.load(read_section(toml, "nightly"), toml)
+    options = NightlyConfig.load(read_section(toml, "nightly"), toml)
     collect = read_section(toml, "collect")
-    webhook = (rules.webhook.url_env, rules.webhook.secret_env) if rules.webhook else ()
+    webhook = (options.webhook.url_env, options.webhook.secret_env) if options.webhook else ()
     variables = dict.fromkeys(
         (*_iter_model_variables(config), *_iter_engine_variables(toml, collect), *filter(None, webhook))
     )
@@ -122,7 +122,7 @@ def _read_needs(toml: Path) -> _JobNeeds:
                 file=toml,
                 name=name,
             )
-    nights = PurePosixPath(rules.folder)
+    nights = PurePosixPath(options.folder)
     store = config.store or ""
     if store and nights in PurePosixPath(store).parents:
         store = ""

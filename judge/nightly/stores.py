@@ -173,7 +173,7 @@ def _can_copy_shared(context: NightContext, identity: RunIdentity, canaries: Can
     baseline = context.baseline
     if baseline is None or not has_same_requests(identity, baseline.identity):
         return False
-    if canaries is None or canaries.results.reasons or context.rules.accept_names:
+    if canaries is None or canaries.results.reasons or context.options.accept_names:
         return False
     return canaries.tonight.served >= {*baseline.reference.served}
 
@@ -204,4 +204,4 @@ def _has_same_assessor(
     # This night's own store may be of the assessor of any canary run, another night's is of that of its last.
     past = runs if night.path == context.folder.path else runs[-1:]
     grades = map(load_canary_grades, map(RunFolder, past))
-    return not any(find_assessor_changes(canaries.tonight, one, context.rules)[1] for one in grades)
+    return not any(find_assessor_changes(canaries.tonight, one, context.options)[1] for one in grades)
