@@ -91,9 +91,10 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class NightTrend:
-    """What happened on a night: its status and reasons, and what changed since the night before.
+    """What happened on a night: its status and reasons, and what `changed` since the night before.
 
-    `other_reasons` are the reasons without those about the `regressed` engines, which come first.
+    `breaks` tells whether its values are not comparable with those of the night before. `other_reasons` are
+    the reasons without those about the `regressed` engines, which come first.
     `nonsignificant_drops` are those of a `NightRecord`, `alpha` is the level of its regression test.
     """
 
@@ -101,6 +102,7 @@ class NightTrend:
     status: Status
     regressed: tuple[str, ...]
     changed: tuple[Change, ...]
+    breaks: bool
     reasons: tuple[str, ...]
     other_reasons: tuple[str, ...]
     cost_total_usd: float | None
@@ -211,6 +213,8 @@ def make_trend(
     names = list_engines(nights)
     engines = (_match_name(engine, names, Message("engine")),) if engine else names
     kind = kinds.get(chosen, "mean")
+    changes = find_changes(nights)
+    breaks = find_breaks(nights, changes, kind)
     comparable = list(zip(nights, _mark_comparable_nights(nights), strict=True))
     counted = {
         name: [is_counted and has_comparison(night, name, chosen) for night, is_counted in comparable]
@@ -220,8 +224,8 @@ def make_trend(
         measure=chosen,
         kind=kind,
         nights=tuple(
-            _make_night_trend(night, changed, t)
-            for night, changed in zip(nights, find_changes(nights), strict=True)
+            _make_night_trend(night, changed, t, breaks=at in breaks)
+            for at, (night, changed) in enumerate(zip(nights, changes, strict=True))
         ),
         engines={name: _make_engine_trend(nights, counted[name], name, chosen, kind) for name in engines},
         canaries=tuple(night.canaries.unchanged if night.canaries else None for night in nights),
@@ -231,13 +235,16 @@ def make_trend(
     )
 
 
-def _make_night_trend(night: NightRecord, changed: tuple[Change, ...], t: Translator) -> NightTrend:
+def _make_night_trend(
+    night: NightRecord, changed: tuple[Change, ...], t: Translator, *, breaks: bool
+) -> NightTrend:
     reasons = tuple(reason.en if t.language == "en" else reason.zh for reason in list_reasons(night))
     return NightTrend(
         date=night.date,
         status=night.status,
         regressed=night.regressed,
         changed=changed,
+        breaks=breaks,
         reasons=reasons,
         other_reasons=reasons[len(night.select_outcomes("regression")) :],
         cost_total_usd=night.cost_total.usd if night.cost_total else None,

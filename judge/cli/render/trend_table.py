@@ -85,8 +85,17 @@ def _make_tables(trend: Trend) -> tuple[Table, Table, Table]:
 
 
 def _iter_rows(trend: Trend) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield name, line and numbers: the engines, what happened, and the canaries."""
+    """Yield name, line and numbers: the engines, what happened, and the canaries.
+
+    A bar stands in each line before a night whose values are not comparable with those of the night before.
+    """
     signed = trend.kind == "change"
+    nights = trend.nights[-MAX_NIGHTS_IN_TABLE:]
+
+    def separate(cells: str) -> str:
+        bars = ("│" if at and night.breaks else "" for at, night in enumerate(nights))
+        return "".join(bar + cell for bar, cell in zip(bars, cells, strict=True))
+
     # The lines show the values only, so their range leaves out the intervals.
     drawn_cells = [
         [replace(value, ci95=None) for value in row.values[-MAX_NIGHTS_IN_TABLE:] if value]
@@ -94,9 +103,7 @@ def _iter_rows(trend: Trend) -> Iterator[tuple[str, str, list[str]]]:
     ]
     axes = make_axes(drawn_cells, same_span=True, include_zero=signed)
     for (engine, row), axis in zip(trend.engines.items(), axes, strict=True):
-        line = draw_sparkline(
-            [value.value if value else None for value in row.values[-MAX_NIGHTS_IN_TABLE:]], axis
-        )
+        values = [value.value if value else None for value in row.values[-MAX_NIGHTS_IN_TABLE:]]
         form = "+.3f" if signed else ".3f"
         numbers = [format_plain_number(end, form) for end in (row.first, row.last, row.min, row.max)]
         queries = next((f"{value.n:,}" for value in reversed(row.values) if value), "-")
@@ -105,15 +112,14 @@ def _iter_rows(trend: Trend) -> Iterator[tuple[str, str, list[str]]]:
             change = format_plain_number(row.to_baseline.value, "+.3f")
             if row.to_baseline.ci95:
                 change += f" ({format_plain_range(t, row.to_baseline.ci95, '+.3f')})"
-        yield engine, line, [*numbers, queries, change]
-    nights = trend.nights[-MAX_NIGHTS_IN_TABLE:]
-    yield t("status"), "".join(_SIGNS[night.status] for night in nights), []
-    yield t("changed"), "".join("^" if night.changed else " " for night in nights), []
+        yield engine, separate(draw_sparkline(values, axis)), [*numbers, queries, change]
+    yield t("status"), separate("".join(_SIGNS[night.status] for night in nights)), []
+    yield t("changed"), separate("".join("^" if night.changed else " " for night in nights)), []
     shares = [share for share in trend.canaries if share is not None]
     if shares:
         line = draw_sparkline(trend.canaries[-MAX_NIGHTS_IN_TABLE:], make_axis([0.0, 1.0]))
         ends = (shares[0], shares[-1], min(shares), max(shares))
-        yield t("canaries"), line, [format_plain_number(end) for end in ends]
+        yield t("canaries"), separate(line), [format_plain_number(end) for end in ends]
 
 
 def draw_sparkline(values: Sequence[float | None], axis: Axis) -> str:
@@ -146,6 +152,8 @@ def _iter_notes(trend: Trend) -> Iterator[str]:
     yield t(
         "status: · fine, ! regression, ~ assessor drift, ? not decided, - no baseline; ^ something changed"
     )
+    if any(night.breaks for night in trend.nights[-MAX_NIGHTS_IN_TABLE:]):
+        yield t("│ the values before and after it are not comparable")
     if any(share is not None for share in trend.canaries):
         yield t("canaries: the share that has the same grade as at the baseline")
     yield from _iter_news(trend.nights[-MAX_NIGHTS_IN_TABLE:])

@@ -47,9 +47,9 @@ def render_trend(result: Trend, t: Translator = ENGLISH) -> list[str]:
 
 
 def find_cell(lines: list[str], head: str, column: str) -> str:
-    """What stands in a line under the head of a column, as wide as the nights are."""
+    """What stands in a line under the head of a column, as wide as the month with its bars."""
     start = lines[1].index(column)
-    return next(line for line in lines if line.startswith(head))[start : start + 29]
+    return next(line for line in lines if line.startswith(head))[start : start + 31]
 
 
 def test_a_sparkline_has_a_bar_a_night_and_a_blank_where_there_is_no_value() -> None:
@@ -63,10 +63,14 @@ def test_signs_stand_under_the_nights_they_are_of(tmp_path: Path) -> None:
         " compared; for others: --measure NAME"
     )
     status, changed = (find_cell(lines, head, "night by night") for head in ("status", "changed"))
-    assert status == "-·······~····?···!!!!!!······"
-    assert [at for at, sign in enumerate(changed) if sign == "^"] == [1, 8, 9, 23]
-    assert find_cell(lines, "searx", "night by night")[13] == " "
-    assert find_cell(lines, "canaries", "night by night")[8] == "▅"
+    assert status == "-·······│~│····?···!!!!!!······"
+    assert [at for at, sign in enumerate(changed) if sign == "^"] == [1, 9, 11, 25]
+    assert find_cell(lines, "searx", "night by night")[15] == " "
+    assert find_cell(lines, "canaries", "night by night")[9] == "▅"
+    for head in ("bing", "searx", "status", "changed", "canaries"):
+        cell = find_cell(lines, head, "night by night")
+        assert [at for at, sign in enumerate(cell) if sign == "│"] == [8, 10]
+    assert "│ the values before and after it are not comparable" in lines
     assert "2026-05-09  ~  assessor drift; the server names another model" in "\n".join(lines)
     assert "2026-05-19  !  regression of bing" in lines
 
