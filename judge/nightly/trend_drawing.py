@@ -40,6 +40,8 @@ _DATES = 22
 _UNITS = 1000.0
 #: With more points than this, only an alarm, a night without a decision and a single point have a dot.
 _MOST_DOTS = 62
+#: Half the width of the line of a baseline on a single night, as a fraction of the row.
+_DASH = 0.015
 #: The least span of an axis: with less, noise would look like a change.
 _LEAST_SPAN = 0.02
 #: The width of a letter on a narrow screen, as a fraction of the row.
@@ -97,7 +99,7 @@ class _Point:
     """A value on a night: `x` across and `y` up from 0 to 1, as the ends of its interval and the baseline.
 
     `baseline_id` says which baseline it is, and `baseline_x` where the night is that became it, None for
-    another one. `decided` is that of the row; `title` is its tooltip.
+    another one. `gaps` counts the gaps before the night. `decided` is that of the row, `title` the tooltip.
     """
 
     x: float
@@ -106,6 +108,7 @@ class _Point:
     baseline: float | None
     baseline_id: str
     baseline_x: float | None
+    gaps: int
     title: str
     alarm: bool
     decided: bool
@@ -230,6 +233,7 @@ def _iter_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Ite
                 baseline=None if baseline is None else axis.locate(baseline),
                 baseline_id=night.baseline.id if night.baseline else "",
                 baseline_x=position_of.get(night.baseline.name) if night.baseline else None,
+                gaps=sum(gap <= at for gap in timeline.gaps),
                 title=f"{night.date} {row.engine} {format_value(value, '.4f')}; {status.en} / {status.zh}",
                 alarm=row.alarms[at],
                 decided=row.decided[at],
@@ -242,7 +246,9 @@ def _iter_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Ite
 def _draw_runs(runs: Sequence[Sequence[_Point]], top: float) -> Iterator[Markup]:
     yield svg.make_tag(
         "svg",
-        *(part for run in runs if len(run) > 1 for part in _draw_lines(run)),
+        *(part for run in runs if len(run) > 1 for part in _draw_intervals(run)),
+        *_draw_baselines([point for run in runs for point in run]),
+        *(_draw_path(((point.x, point.y) for point in run), "trend") for run in runs if len(run) > 1),
         x="0%",
         y=top,
         width="100%",
@@ -266,8 +272,8 @@ def _group_by_interval(run: Sequence[_Point]) -> Iterator[list[_Point]]:
         yield list(points)
 
 
-def _draw_lines(run: Sequence[_Point]) -> Iterator[Markup]:
-    """Yield the intervals, the baseline and the line of a run, in the stretched part."""
+def _draw_intervals(run: Sequence[_Point]) -> Iterator[Markup]:
+    """Yield the intervals of a run, in the stretched part."""
     for points in _group_by_interval(run):
         intervals = [(point.x, *point.interval) for point in points if point.interval]
         if len(intervals) < 2:
@@ -275,31 +281,40 @@ def _draw_lines(run: Sequence[_Point]) -> Iterator[Markup]:
         upper = [(x, high) for x, _, high in intervals]
         lower = [(x, low) for x, low, _ in reversed(intervals)]
         yield svg.make_tag("path", d=_format_path([*upper, *lower]) + "Z", class_="interval")
-    for levels in _iter_levels(run):
-        # The line is level until a night whose shared queries give the baseline another mean.
-        steps = [corner for (_, before), (x, up) in pairwise(levels) for corner in ((x, before), (x, up))]
-        yield svg.make_tag("path", d=_format_path([levels[0], *steps]), class_="base")
-    yield svg.make_tag("path", d=_format_path([(point.x, point.y) for point in run]), class_="trend")
 
 
-def _iter_levels(run: Sequence[_Point]) -> Iterator[list[tuple[float, float]]]:
-    """Yield the places and the heights of each baseline on two nights or more.
+def _draw_baselines(points: Sequence[_Point]) -> Iterator[Markup]:
+    """Yield the line of each baseline, in the stretched part; it ends at gaps, not at other changes."""
+    for _, group in groupby(points, key=attrgetter("gaps")):
+        for levels in _iter_levels([*group]):
+            # The line is level until a night whose shared queries give the baseline another mean.
+            steps = [corner for (_, before), (x, up) in pairwise(levels) for corner in ((x, before), (x, up))]
+            yield _draw_path([levels[0], *steps], "base")
+
+
+def _iter_levels(points: Sequence[_Point]) -> Iterator[list[tuple[float, float]]]:
+    """Yield the places and the heights of each baseline, at least a short line for a single night.
 
     It begins on the night that became the baseline, unless that was compared with a later baseline.
     """
-    last = run[0].x
-    with_baseline = (point for point in run if point.baseline is not None)
-    for _, points in groupby(with_baseline, key=attrgetter("baseline_id")):
-        first, *others = points
+    last = points[0].x
+    with_baseline = (point for point in points if point.baseline is not None)
+    for _, group in groupby(with_baseline, key=attrgetter("baseline_id")):
+        first, *others = group
         levels = [(point.x, point.baseline or 0.0) for point in (first, *others)]
         if first.baseline_x is not None and last <= first.baseline_x < first.x:
             levels.insert(0, (first.baseline_x, levels[0][1]))
         last = levels[-1][0]
-        if len(levels) > 1:
-            yield levels
+        if len(levels) == 1:
+            levels = [(x, levels[0][1]) for x in (max(0.0, first.x - _DASH), min(1.0, first.x + _DASH))]
+        yield levels
 
 
-def _format_path(points: Sequence[tuple[float, float]]) -> str:
+def _draw_path(places: Iterable[tuple[float, float]], kind: str) -> Markup:
+    return svg.make_tag("path", d=_format_path(places), class_=kind)
+
+
+def _format_path(points: Iterable[tuple[float, float]]) -> str:
     return "M" + "L".join(
         f"{svg.format_length(_UNITS * x)} {svg.format_length(_HEIGHT * (1 - up))}" for x, up in points
     )

@@ -120,17 +120,36 @@ def test_the_line_of_a_baseline_ends_on_the_night_that_becomes_the_next_one(tmp_
         night["baseline"] |= {"name": "2026-05-04", "id": "2026-05-04-ffff0000"}
         for row in night["regression_test"]["rows"]:
             row["baseline"] = 0.5
-    page = trend_page.write_trend_page(write_nights(tmp_path, nights)).read_text(encoding="utf-8")
-    lines = [
-        [tuple(map(float, point.split())) for point in re.split("[ML]", path)[1:]]
-        for path in re.findall(r'<path d="([^"]*)" class="base"', page)
-    ]
+    lines = list_baseline_lines(write_nights(tmp_path, nights))
     # Nights are 200 units apart; the fourth one, at 600, becomes the baseline of the fifth and the sixth.
     (old, new) = lines[:2]
     assert (old[0][0], old[-1][0]) == (0, 600)
     assert (new[0][0], new[-1][0]) == (600, 1000)
     assert len({y for _, y in old}) == len({y for _, y in new}) == 1
     assert old[0][1] < new[0][1]  # 0.6 is above 0.5
+
+
+def list_baseline_lines(nights: Path) -> list[list[tuple[float, ...]]]:
+    """Return the corners of the lines of baselines on the page, chart by chart."""
+    page = trend_page.write_trend_page(nights).read_text(encoding="utf-8")
+    return [
+        [tuple(map(float, point.split())) for point in re.split("[ML]", path)[1:]]
+        for path in re.findall(r'<path d="([^"]*)" class="base"', page)
+    ]
+
+
+def test_the_line_of_a_baseline_runs_over_nights_of_another_assessor(tmp_path: Path) -> None:
+    nights = [make_night(f"2026-05-0{day}", {"bing": 0.6}) for day in range(1, 7)]
+    for at in (2, 4):
+        nights[at] |= {"status": "assessor drift", "exit": 3, "regression_test": None}
+    lines = list_baseline_lines(write_nights(tmp_path, nights))
+    # Nights are 200 units apart; the fourth one stands alone between two nights of drift.
+    assert [(line[0][0], line[-1][0]) for line in lines] == [(0, 1000)]
+    # A night alone, before another baseline, has a short line.
+    for night in nights[4:]:
+        night["baseline"] |= {"name": "best", "id": "best-ffff0000"}
+    lines = list_baseline_lines(write_nights(tmp_path, nights))
+    assert [(line[0][0], line[-1][0]) for line in lines] == [(0, 600), (985, 1000)]
 
 
 def test_ends_are_without_nights_of_another_assessor(tmp_path: Path) -> None:
