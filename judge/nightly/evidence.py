@@ -95,7 +95,7 @@ def gather_evidence(context: NightContext, judged_night: JudgedNight) -> Evidenc
     return Evidence(
         has_baseline=baseline is not None,
         command=context.command,
-        to_accept=_advise_on_acceptance(context, judged_night, is_mixed=is_mixed),
+        to_accept=_advise_on_acceptance(context, judged_night, unavailable, is_mixed=is_mixed),
         assessor_changes=changes,
         missing=_add_command(judged_night.missing, context),
         query_changes=comparison.query_changes,
@@ -165,7 +165,9 @@ def _find_assessor_changes(
     return changes
 
 
-def _advise_on_acceptance(context: NightContext, judged_night: JudgedNight, *, is_mixed: bool) -> str:
+def _advise_on_acceptance(
+    context: NightContext, judged_night: JudgedNight, unavailable: Collection[str], *, is_mixed: bool
+) -> str:
     """Return the command that makes the night the baseline, or what to do where it cannot be it.
 
     It cannot where its verdicts are mixed: they can be of two assessors.
@@ -179,7 +181,12 @@ def _advise_on_acceptance(context: NightContext, judged_night: JudgedNight, *, i
         )
         return "" if judged_night.missing else again
     if not is_mixed:
-        return command
+        first = Message(
+            "run {again} until no judgment or answer is missing, then {command}",
+            again=context.command,
+            command=command,
+        )
+        return first if unavailable or judged_night.missing else command
     if judged_night.canaries:
         return Message("make the next night the baseline")
     return Message(

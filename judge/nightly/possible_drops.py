@@ -23,7 +23,7 @@ def find_possible_drops(
     baseline: JudgedRun,
     outcomes: Sequence[RegressionOutcome],
     unavailable: Collection[str],
-    rules: NightlyConfig,
+    options: NightlyConfig,
 ) -> Iterator[str]:
     """Yield the engines whose corrected drop exceeds what the regression test detects.
 
@@ -37,7 +37,7 @@ def find_possible_drops(
     combined = combine_with_baseline(tonight, replace(baseline, judgments=judgments), measures)
     corrected = {
         (outcome.engine, outcome.measure): outcome
-        for outcome in run_regression_test(combined, unavailable, rules)
+        for outcome in run_regression_test(combined, unavailable, options)
     }
     for outcome in outcomes:
         drop = corrected.get((outcome.engine, outcome.measure))

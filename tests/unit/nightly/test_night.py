@@ -117,6 +117,26 @@ def test_stored_verdicts_of_another_assessor_are_put_away_as_the_night_says(tmp_
         assert project.run_night(project.begin_day())["status"] == "fine"
 
 
+def test_a_night_that_lacks_answers_is_completed_before_it_is_made_the_baseline(
+    project: NightlyProject,
+) -> None:
+    def break_amber(row: dict[str, Any]) -> None:
+        row["engines"]["amber"] = {"error": "HTTP 503"}
+
+    freeze(project)
+    project.configure(RULES, "temperature = 0.7")
+    day = project.begin_day(edit=break_amber)
+    drift, broken = project.run_night(day)["reasons"]
+    command = f"judge baseline set {project.nights / day}"
+    assert drift.endswith(
+        "to accept the change: run the same command again until no judgment or answer is missing, then"
+        f" {command}"
+    )
+    assert broken.startswith("amber: ")
+    with pytest.raises(InputError, match="cannot be the baseline: the night is incomplete"):
+        job.set_baseline(project.nights / day, project.nights)
+
+
 def test_canaries_that_a_kill_cut_short_on_an_earlier_night_end_no_later_one(project: NightlyProject) -> None:
     freeze(project)
     project.judge.swapped = 0.5
