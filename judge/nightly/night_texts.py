@@ -72,7 +72,7 @@ def _describe_status(t: Translator, status: Status) -> str:
 
 
 def describe_nonsignificant_drops(t: Translator, night: NightRecord | NightTrend) -> str:
-    """Return which engines to look at on a fine night, and when there is an alarm; "" without such a drop."""
+    """Return which engines to look at, and when there is an alarm; "" without such a drop."""
     drops = [
         t(
             "{engine}: {measure} {change}, p (Holm) {p}",
@@ -137,7 +137,7 @@ def make_message(record: NightRecord, t: Translator = ENGLISH) -> NightMessage:
     if len(worst) > _ENGINES_IN_TITLE:
         names.append(t("{count:,} more", count=len(worst) - _ENGINES_IN_TITLE))
     title = t("judge {date}: {status}", date=record.date, status=_describe_status(t, record.status))
-    if look := describe_nonsignificant_drops(t, record):
+    if record.status == "fine" and (look := describe_nonsignificant_drops(t, record)):
         title = t("{title}. {sentence}", title=title, sentence=look)
     if names:
         title = t("{title}: {engines}", title=title, engines=t.list_names(names))
@@ -186,6 +186,8 @@ def iter_other_reasons(record: NightRecord, t: Translator) -> Iterator[str]:
 
 def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
     yield from (describe_regression_outcome(outcome, t) for outcome in record.select_outcomes("regression"))
+    if record.status != "fine" and (look := describe_nonsignificant_drops(t, record)):
+        yield look  # on a fine night, the title says this
     yield from iter_other_reasons(record, t)
     yield from (describe_regression_outcome(outcome, t) for outcome in record.select_outcomes("improvement"))
     yield from _describe_comparison(t, record)

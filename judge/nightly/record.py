@@ -338,11 +338,11 @@ class NightRecord:
 
     @property
     def nonsignificant_drops(self) -> tuple[RegressionOutcome, ...]:
-        """The drops of a fine night whose own interval is below 0: one of each engine, with the smallest p.
+        """The drops whose own interval is below 0: one of each engine, with the smallest p.
 
-        They are not significant over all tests. A significant one on a fine night is smaller than `min_drop`.
+        They are not significant over all tests. A significant one is a regression, or less than `min_drop`.
         """
-        if self.status != "fine" or self.alpha is None:
+        if self.alpha is None:
             return ()
         drops = dict[str, RegressionOutcome]()
         for row in sorted(self.outcomes, key=lambda row: (row.p_holm or 0.0, row.change or 0.0)):

@@ -90,7 +90,7 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
 
 
 def _describe_drops(night: NightRecord) -> tuple[Bilingual, ...]:
-    """Return the sentence about the drops of a fine night, nothing without any."""
+    """Return the sentence about the drops to look at, nothing without any."""
     text = build_text(night_texts.describe_nonsignificant_drops, night)
     return (text,) if text.en else ()
 

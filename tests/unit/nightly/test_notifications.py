@@ -91,8 +91,14 @@ def test_a_drop_that_is_not_significant_is_in_the_title_of_a_fine_night() -> Non
         "judge 2026-11-22：正常：没有显著下降。请关注 alpha：MAP@10 -0.172，p（Holm 校正）0.0120；gamma："
         "MAP@10 -0.050，p（Holm 校正）0.0300；p 低于 0.01（[nightly] 的选项 alpha）才会告警"
     )
-    regression = parse_record(make_regression())
-    assert regression.nonsignificant_drops == ()
+    regression = make_regression()
+    assert parse_record(regression).nonsignificant_drops == ()
+    # On a night with a regression, it comes after the lines about that.
+    regression["regression_test"]["rows"] += rows
+    message = make_message(parse_record(regression))
+    assert format_plain(message.title) == "judge 2026-05-20: regression: bing MAP@10 -0.031"
+    assert format_plain(message.lines[1]).startswith("bing regression: sDCG@10 -0.022 ")
+    assert format_plain(message.lines[2]) == look
 
 
 def test_a_night_that_blames_nobody_says_why() -> None:
