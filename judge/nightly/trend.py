@@ -209,7 +209,8 @@ def make_trend(
     if not nights:
         raise InputError("no night can be read: {reasons}", reasons=join_messages(history.damaged))
     kinds = list_trend_measures(nights)
-    chosen = _match_name(measure, kinds, Message("measure")) if measure else next(iter(kinds), "")
+    advice = Message("; for the trend of another measure, add it to measures in [nightly]")
+    chosen = _match_name(measure, kinds, Message("measure"), advice) if measure else next(iter(kinds), "")
     names = list_engines(nights)
     engines = (_match_name(engine, names, Message("engine")),) if engine else names
     kind = kinds.get(chosen, "mean")
@@ -253,18 +254,22 @@ def _make_night_trend(
     )
 
 
-def _match_name(name: str, names: Collection[str], what: str) -> str:
-    """Return the one of `names` that `name` is, in any case, or the mean of; raise InputError for none."""
+def _match_name(name: str, names: Collection[str], what: str, advice: str = "") -> str:
+    """Return the one of `names` that `name` is, in any case, or the mean of.
+
+    Raises InputError for none, with `advice` at its end.
+    """
     if name in names:
         return name
     for candidate in names:
         if name.casefold() in (candidate.casefold(), name_mean(candidate).casefold()):
             return candidate
     raise InputError(
-        "no night has a trend of {what} {name!r}; there is {names}",
+        "no night has a trend of {what} {name!r}; there is {names}{advice}",
         what=what,
         name=name,
         names=NameList(names) if names else Message("none"),
+        advice=advice,
     )
 
 
