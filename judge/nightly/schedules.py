@@ -53,8 +53,8 @@ def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
             folder=here,
             file=toml,
         )
-    # Without a file, or where it needs none, these are examples.
-    variables = (needs and needs.variables) or ("OPENAI_API_KEY", "JUDGE_WEBHOOK")
+    # Without a file, these are examples.
+    variables = needs.variables if needs else ("OPENAI_API_KEY", "JUDGE_WEBHOOK")
     values = {
         "here": str(here),
         "env": str(here / "judge.env"),

@@ -70,6 +70,10 @@ def test_the_comment_names_the_keys_and_addresses_that_judge_toml_asks_for(kind:
         encoding="utf-8",
     )
     assert " (DASHSCOPE_API_KEY, HOOK, SIGN) " in make_schedule(kind, toml)
+    toml.write_text('data = "results.jsonl"\nmodel = "lexical"\n', encoding="utf-8")
+    text = make_schedule(kind, toml)
+    assert f"# {toml} needs no key and no address; " in text
+    assert "OPENAI" not in text
 
 
 def test_the_systemd_units_name_this_folder_and_this_python(folder: Path) -> None:
@@ -93,9 +97,11 @@ def test_the_systemd_units_name_this_folder_and_this_python(folder: Path) -> Non
 def test_the_workflow_is_yaml_and_runs_the_nights_one_at_a_time() -> None:
     yaml = pytest.importorskip("yaml")
     Path("my: judge.toml").write_text('model = "lexical"\ndata = "data.jsonl"\n', encoding="utf-8")
-    result = yaml.safe_load(make_schedule("github", Path("my: judge.toml")))
+    text = make_schedule("github", Path("my: judge.toml"))
+    result = yaml.safe_load(text)
     # YAML 1.1 reads the key `on` as true.
     assert result[True]["schedule"] == [{"cron": "30 18 * * *"}]
+    assert "# It starts at 18:30 UTC, which is 02:30 in China: " in text
     assert result["permissions"] == {"actions": "read", "contents": "read"}
     assert result["concurrency"]["cancel-in-progress"] is False
     steps = result["jobs"]["nightly"]["steps"]
