@@ -31,12 +31,12 @@ baseline = typer.Typer(
 
 def nightly(
     toml: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="TOML file: the options of a run, [collect], [nightly] (default: judge.toml).",
             show_default=False,
         ),
-    ] = Path("judge.toml"),
+    ] = None,
     day: Annotated[
         str | None,
         make_option(
@@ -60,6 +60,9 @@ def nightly(
     from judge.client.cancel import raise_on_signals
     from judge.nightly import job
 
+    if toml is None:
+        toml = Path("judge.toml")
+        typer.echo(t("no file is named, so this night has the options in {file}", file=toml), err=True)
     if schedule is not None:
         from judge.nightly.schedules import make_schedule
 
@@ -91,6 +94,7 @@ def set_(
     """Make a run the baseline. The files that are needed are copied, so the run may be deleted."""
     from judge.nightly import job, stores
     from judge.nightly.baseline import find_nights_folder, read_pointer
+    from judge.nightly.trend import read_last_night
     from judge.report.display_text import count_queries
 
     folder = folder or find_nights_folder(run)
@@ -107,6 +111,14 @@ def set_(
     )
     if earlier and earlier.id != pointer.id:
         print_message("it replaces the baseline {name}", name=earlier.name)
+    last = read_last_night(folder)
+    if last and last.assessor != pointer.assessor:
+        print_message(
+            "the last night, {night.date}, was judged by {night.assessor}; if the next one is, too, its"
+            " status is assessor drift: choose the assessor of the baseline in the TOML file of the nights,"
+            " or set a run of the other one",
+            night=last,
+        )
     if not pointer.canaries:
         print_message(
             "it has no canaries, so only the served model name, and pairs that both runs judged, can show"

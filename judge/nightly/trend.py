@@ -174,6 +174,14 @@ def read_history(folder: Path) -> History:
     return History(tuple(nights), tuple(damaged), commands)
 
 
+def read_last_night(folder: Path) -> NightRecord | None:
+    """Return the last night in `folder` that can be read, None where there is none."""
+    try:
+        return next(reversed(read_history(folder).nights), None)
+    except InputError:
+        return None
+
+
 def _is_without_record(night: Path) -> bool:
     """Return whether the folder is of a night that was begun and has no record."""
     return is_day(night.name) and not (night / NIGHT_FILE).exists() and any(night.glob("[!.]*"))

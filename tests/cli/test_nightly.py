@@ -253,6 +253,16 @@ def test_a_night_collects_what_it_judges_once(project: NightlyProject, tmp_path:
     assert (tmp_path / "nights" / "2026-05-01" / "data.jsonl").exists()
 
 
+def test_the_file_of_options_is_judge_toml_of_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "judge.toml").write_text('model = "lexical"\n', encoding="utf-8")
+    first, second = run_judge("nightly", "--date", "2026-05-01").stderr.splitlines()
+    assert first == "no file is named, so this night has the options in judge.toml"
+    assert second.startswith("judge: judge.toml: no dataset was named; ")
+
+
 def test_a_second_process_gets_the_id_of_the_running_one(server_project: NightlyProject) -> None:
     day = server_project.begin_day()
     server_project.judge.last = 0

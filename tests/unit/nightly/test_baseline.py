@@ -63,6 +63,14 @@ def test_the_folder_of_nights_is_known_from_the_night_and_hints_name_both(
     assert "replaces" not in run_judge("baseline", "set", place).stdout
     done = run_judge("baseline", "set", small_project.nights / "2026-05-02")
     assert "it replaces the baseline 2026-05-01\n" in done.stdout
+    assert "the last night" not in done.stdout
+    data, run = small_project.folder / "2026-05-02.jsonl", small_project.folder / "toy"
+    pipeline.run(Config(model="lexical", data=str(data), out=str(run)))
+    done = run_judge("baseline", "set", run, "--folder", small_project.nights)
+    assert (
+        "the last night, 2026-05-02, was judged by fake:fake/graded; if the next one is, too, its status is"
+        " assessor drift: " in done.stdout
+    )
 
 
 def remove_cedar(row: dict[str, Any]) -> None:
