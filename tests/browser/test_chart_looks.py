@@ -12,6 +12,8 @@ import pytest
 
 from judge.measure.resampling import StatisticValue
 from judge.report.charts import Chart
+from judge.report.charts.plot import NAMES_GAP, place_marks
+from judge.report.charts.svg import draw_row_label
 from tests.support.browser import find_violations, make_file_url, open_page
 from tests.unit.analysis.labelled import make_favouring_run, make_run
 from tests.unit.report.charted import draw_run_charts, make_agreement
@@ -100,6 +102,31 @@ def test_in_a_browser_nothing_sticks_out_and_nothing_is_loaded(browser: Browser,
             assert (recorded_page.requests, recorded_page.console_errors) == ([], [])
 
 
+@pytest.mark.parametrize("width", [360, 390, 1200])
+def test_names_fit_into_their_column_or_have_an_ellipsis(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    names = ("gamma", "compass", "MMMM-WWWW-mmmm", "必应国际版第二号引擎")
+    page = tmp_path / "charts.html"
+    for chosen in (names[:2], names[:3], names):
+        charts = "".join(
+            "".join(draw_row_label(name, 15, place_marks(chosen, 0.8)[0] - NAMES_GAP, 20 + 24 * at, chosen))
+            for at, name in enumerate(chosen)
+        )
+        drawing = f'<svg class="chart" width="100%" height="120">{charts}</svg>'
+        page.write_text(PAGE.format(css=CSS, charts=drawing), encoding="utf-8")
+        with open_page(
+            browser, make_file_url(page), viewport={"width": width, "height": 900}
+        ) as recorded_page:
+            assert recorded_page.page.evaluate(CUT_NAMES) == []
+            shown = recorded_page.page.locator("svg.chart text:visible").all_text_contents()
+            assert shown[:2] == [2 * name for name in names[:2]]  # with its tooltip
+
+
+#: Names that are wider than the part of the chart that holds them.
+CUT_NAMES = """() => [...document.querySelectorAll("svg.chart svg > text")].filter(text =>
+  text.getBoundingClientRect().width > 0 && text.getBBox().x + text.getBBox().width
+    > text.parentElement.width.baseVal.value + 1).map(text => text.textContent)"""
 #: Texts that are cut by the edge of their chart, or written over one another.
 STICKS_OUT = """() => [...document.querySelectorAll("svg.chart")].flatMap(chart => {
   const edge = chart.getBoundingClientRect();

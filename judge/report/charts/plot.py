@@ -8,7 +8,6 @@ from math import ceil, floor, log10
 
 from markupsafe import Markup
 
-from judge.characters import count_columns
 from judge.measure.measures import TIE
 from judge.messages import make_text
 from judge.report.charts import svg
@@ -20,8 +19,6 @@ _FLAT = 1e-9
 _AROUND = 0.1
 #: The largest width of the names of the rows, as a fraction of the column, and the gap after it.
 _NAMES, NAMES_GAP = 0.31, 0.03
-#: Pixels of a letter, and of the column on a telephone and on the narrowest page with longer names.
-_LETTER, _NARROW, _WIDE = 7.2, 350.0, 600.0
 _BRIEF_NAME_COLUMNS = 15
 
 
@@ -214,8 +211,9 @@ def place_marks(
     `limit` and `indent` are those of `draw_row_label`.
     """
     widths = []
-    for columns, pixels in ((limit, _NARROW), (2 * limit, _WIDE)):
-        longest = max((count_columns(svg.shorten_name(name, columns, names)) for name in names), default=0)
-        widths.append((indent + _LETTER * longest) / pixels)
+    for columns, pixels in ((limit, svg.NARROW_PAGE), (2 * limit, svg.WIDE_PAGE)):
+        columns = svg.fit_names(names, columns, _NAMES * pixels - indent)
+        shortened = (svg.shorten_name(name, columns, names) for name in names)
+        widths.append((indent + max(map(svg.estimate_width, shortened), default=0.0)) / pixels)
     x = min(_NAMES, max(widths)) + NAMES_GAP
     return x, end - x

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
+from judge.characters import count_columns
 from judge.messages import Bilingual, make_text
 from judge.report import display_text
 
@@ -19,6 +20,12 @@ from judge.report import display_text
 _LANGS = {"en": "en", "zh": "zh-Hans"}
 _ELLIPSIS = "…"
 _LABEL_HEIGHT = 22
+#: The pixels of a column on a telephone, and on the narrowest page with longer names.
+NARROW_PAGE, WIDE_PAGE = 330.0, 600.0
+#: The pixels of letters in DejaVu Sans, which is wider than the fonts of most systems.
+_LETTER, _CAPITAL, _WIDE_LETTER, _NARROW_LETTER = 7.7, 9.4, 12.0, 5.0
+#: Names are not shortened to fewer columns than this.
+_FEWEST_COLUMNS = 5
 #: How many engines a picture shows; its table has all.
 MAX_ENGINES = 12
 #: What each grade of a scale is called in a word or two, from grade 0 up.
@@ -112,16 +119,48 @@ def draw_text(
     )
 
 
+def estimate_width(text: str) -> float:
+    """Return about how many pixels a text takes in a wide font."""
+    return sum(map(_estimate_letter, text))
+
+
+def _estimate_letter(char: str) -> float:
+    if count_columns(char) == 2 or char in "mwMW@%…":
+        return _WIDE_LETTER
+    if char in "fijlrtI.,:;'|!/()[]- ":
+        return _NARROW_LETTER
+    return _CAPITAL if char.isupper() else _LETTER
+
+
+def fit_names(names: Iterable[str], limit: int, pixels: float) -> int:
+    """Return with how many columns, at most `limit`, all shortened names fit into `pixels`."""
+    names = [*names]
+    limits = range(limit, _FEWEST_COLUMNS, -1)
+    fits = (
+        columns
+        for columns in limits
+        if all(estimate_width(shorten_name(name, columns, names)) <= pixels for name in names)
+    )
+    return next(fits, _FEWEST_COLUMNS)
+
+
 def draw_name(
-    text: str, limit: int, kind: str, x: float | str, y: float, among: Sequence[str] = ()
+    text: str,
+    limit: int,
+    kind: str,
+    x: float | str,
+    y: float,
+    among: Sequence[str] = (),
+    wide_limit: int | None = None,
 ) -> Markup:
     """Return an untrusted name that differs from the others of `among`; its tooltip holds the whole name.
 
-    The name takes at most `limit` columns on a narrow page, and twice as many on a wide one.
+    The name takes at most `limit` columns on a narrow page, and `wide_limit` (None: twice as many) on a wide
+    one.
     """
     title = make_tag("title", display_text.fit_on_line(text))
     place = format_percent(x) if isinstance(x, float | int) else x
-    brief, ample = shorten_name(text, limit, among), shorten_name(text, 2 * limit, among)
+    brief, ample = (shorten_name(text, columns, among) for columns in (limit, wide_limit or 2 * limit))
     forms = [(brief, kind)] if brief == ample else [(brief, f"{kind} brief"), (ample, f"{kind} ample")]
     return join_markup(
         make_tag("text", title, short, class_=classes, x=place, y=y) for short, classes in forms
@@ -133,9 +172,15 @@ def draw_row_label(
 ) -> Markup:
     """Return the untrusted name of a row around height `y`, within `width` of the column.
 
-    It differs from the names of other rows, `among`.
+    It differs from the names of other rows, `among`. It has at most `limit` columns on a narrow page, and
+    twice as many on a wide one; fewer, where the names do not fit.
     """
-    name = draw_name(text, limit, "name", str(indent), _LABEL_HEIGHT / 2 + 4, among)
+    names = [text, *among]
+    brief, ample = (
+        fit_names(names, columns, width * pixels - indent)
+        for columns, pixels in ((limit, NARROW_PAGE), (2 * limit, WIDE_PAGE))
+    )
+    name = draw_name(text, brief, "name", str(indent), _LABEL_HEIGHT / 2 + 4, among, ample)
     return make_tag(
         "svg", name, x="0%", y=y - _LABEL_HEIGHT / 2, width=format_percent(width), height=_LABEL_HEIGHT
     )
