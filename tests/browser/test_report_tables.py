@@ -121,6 +121,32 @@ def test_at_1100_pixels_pairs_of_long_names_are_in_sight(browser: Browser, tmp_p
         assert measure_hidden(sheet) == 0
 
 
+def test_on_a_telephone_a_column_out_of_sight_leaves_no_blank_lines(browser: Browser, tmp_path: Path) -> None:
+    """Only in the first of two segments, several pairs of engines are separated."""
+    rows = [
+        {
+            "query": f"tea {n}",
+            "engine": f"engine-{at}",
+            "rank": 1,
+            "snippet": f"tea {n}" if n % 5 >= at else f"other {at}",
+            "kind": "few" if n >= 30 else "many",
+        }
+        for n in range(36)
+        for at in (0, 3, 5)
+    ]
+    path = write_page(tmp_path, run_lexical(tmp_path / "run", rows))
+    with open_page(
+        browser, make_file_url(path), locale="en-US", viewport={"width": 390, "height": 900}
+    ) as result:
+        lines = result.page.locator("table.segments tbody tr")
+        assert lines.locator("td:last-child .en").all_inner_texts() == [
+            "none",
+            "engine-0 > engine-3; engine-0 > engine-5; engine-3 > engine-5",
+        ]
+        short, long = lines.evaluate_all("rows => rows.map(row => row.getBoundingClientRect().height)")
+        assert short == long
+
+
 #: Eight words on one line each, a name of several words, and a word that is longer than a column.
 NAMES = ("bing_cn_2026", "internal_hybrid_reranker_2026", "x" * 30, "必应 2026")
 #: The lines of each name of a row: the texts of its pieces that stand at one height.
