@@ -109,6 +109,10 @@ async def _request_missing(
     """Request everything that is missing and return the number of calls; cancelling ends it gracefully."""
     limits = RequestLimits(MAX_CONCURRENT_QUERIES, config.attempts, config.max_wait, _SHUTDOWN_TIMEOUT)
     engines = [EngineSession(source, config.rate, cancel_token) for source in results.sources]
+    for engine in engines:
+        tally = results.tally(engine.source)
+        wrong_fields = tally.unreadable if tally.keys is None and not tally.answered else 0
+        engine.closed = wrong_fields >= _MAX_CONSECUTIVE_FAILURES
     # Bodies are unpacked with a limit on their size (`read_body`).
     async with aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=config.timeout),

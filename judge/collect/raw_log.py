@@ -9,7 +9,8 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 
 import msgspec
@@ -116,13 +117,15 @@ class EngineAnswer:
     """One engine's answer to one query, or a page of it: `results`, and the latency of its calls in ms.
 
     `keys` are those of a response that lacks the path of the results, None where it has the path, or where
-    the path is no option. `missing` is the next call to make, None when the answer is whole.
+    the path is no option. `missing` is the next call to make, None when the answer is whole. `unreadable`
+    says why a stored response is no answer with the paths of the engine's table, None where it is one.
     """
 
     results: tuple[Mapping[str, str], ...]
     latency_ms: float
     keys: tuple[str, ...] | None = None
     missing: EngineRequest | None = None
+    unreadable: Message | None = None
 
 
 class CollectedResults:
@@ -170,6 +173,8 @@ class CollectedResults:
             except CallError as error:
                 unreadable = error
                 reason = _make_reason(error.kind, mask(error.detail, *source.secrets))
+                if source.table and error.kind == "unreadable":  # corrected paths may read it
+                    pages[entry.request] = EngineAnswer((), entry.latency_ms, unreadable=reason)
         else:
             kind, separator, detail = entry.error.partition(": ")
             reason = _make_reason(kind, detail) if separator else Message(kind)
@@ -185,6 +190,8 @@ class CollectedResults:
             if request not in pages:
                 return EngineAnswer(tuple(rows), latency, missing=request)
             page = pages[request]
+            if page.unreadable:
+                return page
             rows += page.results
             latency += page.latency_ms
             keys = page.keys
@@ -192,8 +199,20 @@ class CollectedResults:
                 break
         return EngineAnswer(tuple(rows[: self.depth]), round(latency, 1), None if rows else keys)
 
-    def _find_error(self, source: ResultSource, query: QueryRow) -> Message:
-        """Return why an engine has no answer to a query: its error, or that of another query before it."""
+    def find_answers(self, source: ResultSource) -> list[EngineAnswer]:
+        """Return the answers of `source`, one a query; where all lack the path of the results, unreadable."""
+        answers = [self.find_answer(source, query) for query in self.queries]
+        whole = [answer for answer in answers if not answer.missing]
+        if not whole or any(answer.keys is None for answer in whole):
+            return answers
+        detail = Message("the response has no {path!r} (results)", path=source.shape.results)
+        reason = _make_reason("unreadable", detail)
+        return [answer if answer.missing else replace(answer, unreadable=reason) for answer in answers]
+
+    def _find_error(self, source: ResultSource, query: QueryRow, answer: EngineAnswer) -> Message | None:
+        """Return why there is no answer to a query, None if there is: its error, or one of another query."""
+        if answer.unreadable or not answer.missing:
+            return answer.unreadable
         if own := self._errors.get((source.name, query.id)):
             return own
         latest = self._latest_errors.get(source.name, _ENDED_BEFORE)
@@ -201,22 +220,23 @@ class CollectedResults:
 
     def make_rows(self) -> Iterator[InputRecord]:
         """Yield the dataset, one row per query in the nested form, engines by name."""
-        for query in self.queries:
+        sources = sorted(self.sources, key=lambda source: source.name)
+        for query, *answers in zip(self.queries, *map(self.find_answers, sources), strict=True):
             engines: dict[str, InputRecord] = {}
-            for source in sorted(self.sources, key=lambda source: source.name):
-                answer = self.find_answer(source, query)
-                if answer.missing:
-                    engines[source.name] = {"error": str(self._find_error(source, query))}
+            for source, answer in zip(sources, answers, strict=True):
+                if error := self._find_error(source, query, answer):
+                    engines[source.name] = {"error": str(error)}
                 else:
                     engines[source.name] = {"results": list(answer.results), "latency_ms": answer.latency_ms}
             yield {**query.row, "engines": engines}
 
     def tally(self, source: ResultSource) -> EngineTally:
         """Return the counts of the queries and results of an engine."""
-        answers = [(query, self.find_answer(source, query)) for query in self.queries]
-        lists = [answer.results for _, answer in answers if not answer.missing]
-        errors = Counter(self._find_error(source, query) for query, answer in answers if answer.missing)
-        keys = [answer.keys for _, answer in answers if not answer.missing]
+        answers = self.find_answers(source)
+        reasons = map(self._find_error, repeat(source), self.queries, answers)
+        errors = Counter(reason for reason in reasons if reason)
+        lists = [answer.results for answer in answers if not (answer.missing or answer.unreadable)]
+        keys = [answer.keys for answer in answers if answer.unreadable]
         return EngineTally(
             answered=len(lists),
             empty=sum(not rows for rows in lists),
@@ -227,7 +247,8 @@ class CollectedResults:
             results=sum(map(len, lists)),
             no_snippet=sum(not row["snippet"] for rows in lists for row in rows),
             snippet_fields=source.shape.snippet,
-            keys=keys[0] if keys and None not in keys else None,
+            keys=keys[0] if keys else None,
+            unreadable=len(keys),
         )
 
 
@@ -238,7 +259,8 @@ class EngineTally:
     `empty` of the `answered` queries have no result, and `short` have fewer than the `depth` that was
     requested; the `longest` list has so many results. `errors` counts the other queries by reason, the most
     frequent first. `no_snippet` results have no text except a title; it was looked for in `snippet_fields`.
-    `keys` are those of its first response where all lack the path of the results, else None.
+    `unreadable` responses are stored, and none of them is an answer with the paths of the engine's table;
+    `keys` are those of the first one where all lack the path of the results, else None.
     """
 
     answered: int
@@ -251,6 +273,7 @@ class EngineTally:
     no_snippet: int
     snippet_fields: Sequence[str]
     keys: tuple[str, ...] | None = None
+    unreadable: int = 0
 
     @property
     def failed(self) -> int:
@@ -262,10 +285,11 @@ class EngineTally:
 class CollectResult:
     """The outcome of a collection.
 
-    `data` and `raw_log` are the paths of the dataset and of the raw log. `wrong_paths` name engines without a
-    list of results in any response. `incomplete` says this and what is missing, None when nothing is.
-    `remarks` are warnings about the file of queries, and name engines that only the raw log has.
-    `short_lists` has a sentence for each engine that returned fewer results than the depth for every query.
+    `data` and `raw_log` are the paths of the dataset and of the raw log. `wrong_paths` name engines whose
+    stored responses cannot be read with the paths of their tables. `incomplete` says this and what is
+    missing, None when nothing is. `remarks` are warnings about the file of queries, and name engines that
+    only the raw log has. `short_lists` has a sentence for each engine that returned fewer results than the
+    depth for every query.
     """
 
     data: Path
@@ -284,16 +308,12 @@ def summarise_collection(
     """Return the outcome of a collection into `data` that made `calls` calls, and `warnings` before it."""
     engines = {source.name: results.tally(source) for source in results.sources}
     tallies = list(zip(results.sources, engines.values(), strict=True))
-    wrong_paths = tuple(
-        _describe_wrong_path(source, tally.answered, tally.keys)
-        for source, tally in tallies
-        if tally.keys is not None
-    )
+    wrong_paths = tuple(_describe_wrong_paths(tallies))
     problems: list[str] = [*wrong_paths]
     failed = [
-        Message("{engine} on {count:,}", engine=name, count=tally.failed)
+        Message("{engine} on {count:,}", engine=name, count=tally.failed - tally.unreadable)
         for name, tally in engines.items()
-        if tally.failed
+        if tally.failed > tally.unreadable
     ]
     if failed:
         counts = join_messages(failed, "{left}, {right}")
@@ -335,18 +355,35 @@ def summarise_collection(
     )
 
 
-def _describe_wrong_path(source: ResultSource, answers: int, keys: Iterable[str]) -> Message:
-    """Return that no response of an engine has its list of results."""
-    return Message(
-        "no response of {engine} has {path!r} (results; responses: {count:,}); the first one has the keys"
-        " {keys}. Check the path in {table}, then run the same command again: it reads the stored responses"
-        " and sends no new request",
-        count=answers,
-        engine=source.name,
-        path=source.shape.results,
-        keys=SeparatedNames(f"{key:.40}" for key in keys) or Message("none"),
-        table=source.table,
-    )
+def _describe_wrong_paths(tallies: Iterable[tuple[ResultSource, EngineTally]]) -> Iterator[Message]:
+    """Yield which engines have responses that cannot be read with the paths of their tables."""
+    sources: dict[tuple[str, tuple[str, ...] | None], list[ResultSource]] = {}
+    for source, tally in tallies:
+        if tally.unreadable:
+            path = source.shape.results if tally.keys is not None else ""
+            sources.setdefault((path, tally.keys), []).append(source)
+    for (path, keys), group in sources.items():
+        engines, tables = (
+            NameList([getattr(source, name) for source in group]) for name in ("name", "table")
+        )
+        if keys is None:
+            problem = Message(
+                "no result has a title or a snippet in responses of {engines}; correct fields in {tables}",
+                engines=engines,
+                tables=tables,
+            )
+        else:
+            problem = Message(
+                "no response of {engines} has {path!r} (results); the first one has the keys {keys}; correct"
+                " results in {tables}",
+                engines=engines,
+                path=path,
+                keys=SeparatedNames(f"{key:.40}" for key in keys) or Message("none"),
+                tables=tables,
+            )
+        yield Message(
+            "{problem} and run the same command again: it then reads the stored responses", problem=problem
+        )
 
 
 def _describe_short_lists(source: ResultSource, tally: EngineTally) -> Message:

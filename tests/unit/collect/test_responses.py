@@ -9,7 +9,7 @@ from judge.collect.responses import ResponseShape, parse_json_body, parse_result
 from judge.errors import RetryableError
 from judge.messages import CHINESE
 from tests.support.cases import check_each
-from tests.support.fake_engines import EngineServer, Page
+from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import (
     collect_results,
     make_results,
@@ -41,21 +41,48 @@ _TABLE = {"url": "http://127.0.0.1:9/find?q={query}", "proof": "data", "fields":
 
 def test_a_path_that_no_response_has_is_named_with_the_keys_that_they_have(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea", "coffee")
-    wrong, right = ({"mine": {**_TABLE, "results": path}} for path in ("data.item", "data.items"))
+    tables = [
+        {name: {**_TABLE, "results": path} for name in ("mine", "ours")}
+        for path in ("data.item", "data.items")
+    ]
+    engines = ("http:mine", "http:ours")
     with EngineServer(return_three) as server:
-        first = collect_results(tmp_path, server, "http:mine", engine_tables=wrong)
-        again = collect_results(tmp_path, server, "http:mine", engine_tables=right)
+        first, again = (
+            collect_results(tmp_path, server, *engines, engine_tables=table) for table in (tables[0],) * 2
+        )
+        answers = read_answers(tmp_path, "mine")
+        mended = collect_results(tmp_path, server, *engines, engine_tables=tables[1])
     assert first.incomplete is not None
     assert str(first.incomplete) == (
-        "no response of mine has 'data.item' (results; responses: 2); the first one has the keys data.items."
-        " Check the path in [collect.engines.mine], then run the same command again: it reads the stored"
-        " responses and sends no new request"
+        "no response of mine and ours has 'data.item' (results); the first one has the keys data.items;"
+        " correct results in [collect.engines.mine] and [collect.engines.ours] and run the same command"
+        " again: it then reads the stored responses"
     )
-    assert first.wrong_paths == (str(first.incomplete),)
-    assert CHINESE(first.incomplete.message).startswith(
-        "mine 的响应中都没有 'data.item'（results；共 2 个响应）"
+    assert (first.wrong_paths, again.wrong_paths) == ((str(first.incomplete),),) * 2
+    assert CHINESE(first.incomplete.message).startswith("mine 和 ours 的响应中都没有 'data.item'（results）")
+    # An engine without a readable response failed; empty lists would score 0.
+    assert answers == [{"error": "unreadable: the response has no 'data.item' (results)"}] * 2
+    assert (first.calls_made, again.calls_made, mended.calls_made) == (4, 0, 0)
+    assert (mended.incomplete, mended.wrong_paths) == (None, ())
+    assert len(read_answers(tmp_path, "mine")[0]["results"]) == 3
+
+
+def test_a_wrong_path_and_a_failed_request_have_one_sentence_each(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea", "coffee", "wine")
+
+    def make_page(request: SearchRequest) -> Page:
+        return Page(status=500) if request.query == "tea" else return_three(request)
+
+    table = {"mine": {**_TABLE, "results": "data.item"}}
+    with EngineServer(make_page) as server:
+        result = collect_results(tmp_path, server, "http:mine", engine_tables=table, attempts=1)
+    assert str(result.incomplete) == (
+        "no response of mine has 'data.item' (results); the first one has the keys data.items; correct"
+        " results in [collect.engines.mine] and run the same command again: it then reads the stored"
+        f" responses; no answer from mine on 1 of 3 queries; {tmp_path}/data.jsonl has the reason of each;"
+        " run the same command again to request only these"
     )
-    assert (again.calls_made, again.incomplete, again.wrong_paths) == (0, None, ())
+    assert (result.engines["mine"].answered, result.engines["mine"].failed) == (0, 3)
 
 
 def test_a_response_without_the_list_is_an_answer_when_another_one_has_it(tmp_path: Path) -> None:
@@ -89,19 +116,26 @@ def test_short_lists_name_the_options_that_limit_them(
 
 
 def test_results_without_a_title_or_a_snippet_are_no_answer(tmp_path: Path) -> None:
-    write_queries(tmp_path, "tea")
+    write_queries(tmp_path, *map(str, range(20)))
     table = {"url": "http://127.0.0.1:9/find?q={query}", "results": "data.items"}
     wrong = {"mine": {**table, "fields": {"title": "heading", "snippet": ["teaser", "summary"]}}}
     mended = {"mine": {**table, "fields": {"title": "name", "snippet": "text"}}}
     with EngineServer(return_three) as server:
         first = collect_results(tmp_path, server, "http:mine", engine_tables=wrong)
-        [answer] = read_answers(tmp_path, "mine")
-        again = collect_results(tmp_path, server, "http:mine", engine_tables=mended)
+        answer = read_answers(tmp_path, "mine")[0]
+        again = collect_results(tmp_path, server, "http:mine", engine_tables=wrong)
+        last = collect_results(tmp_path, server, "http:mine", engine_tables=mended)
     assert answer["error"] == (
         "unreadable: none of 3 results has a title (looked for in 'heading') or a snippet ('teaser',"
         " 'summary'); their fields are 'date', 'href', 'name', 'text'"
     )
-    assert (first.calls_made, again.calls_made, again.incomplete) == (1, 0, None)
+    assert again.wrong_paths == (
+        "no result has a title or a snippet in responses of mine; correct fields in [collect.engines.mine]"
+        " and run the same command again: it then reads the stored responses",
+    )
+    # Requests that are sent when the tenth response arrives are up to 7.
+    assert 10 <= first.calls_made <= 17
+    assert (again.calls_made, first.calls_made + last.calls_made, last.incomplete) == (0, 20, None)
     assert len(read_answers(tmp_path, "mine")[0]["results"]) == 3
 
 
