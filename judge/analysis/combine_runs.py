@@ -79,7 +79,8 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
         labels=_combine_expected_labels(runs, separate, pool),
     )
     engine_pairs = _find_engine_pairs(names)
-    notes = tuple(_write_notes(runs, len(queries), repeats, judgments, unequal))
+    deciding = _describe_deciding_measure(_list_common_measures(runs), comparable)
+    notes = tuple(_write_notes(runs, len(queries), repeats, judgments, unequal, deciding))
     terms = tuple(_write_terms(pooled.results, engine_pairs, unequal))
     return CombinedRuns(JudgedRun(separate, pool, separated, spec), engine_pairs, notes, terms, names, shift)
 
@@ -146,8 +147,7 @@ def _choose_measures(
     that compares engines remains, or a wanted one is left out.
     """
     of_runs = [run.spec.measures for run in runs.values()]
-    common = [measure for measure in of_runs[0] if all(measure in measures for measures in of_runs)]
-    every = dict.fromkeys((*common, *wanted))
+    every = dict.fromkeys((*_list_common_measures(runs), *wanted))
     chosen = tuple(measure for measure in every if measure.pool_free or not unequal)
     if any(measure.compares_engines for measure in chosen) and all(measure in chosen for measure in wanted):
         return chosen
@@ -169,6 +169,22 @@ def _choose_measures(
         problem = Message("{runs} have no measure in common", runs=NameList(runs))
     listing = " ".join(names)
     raise InputError("{problem}; choose from these: --measures {names!r}", problem=problem, names=listing)
+
+
+def _list_common_measures(runs: Mapping[str, JudgedRun]) -> list[Measure]:
+    first, *others = (run.spec.measures for run in runs.values())
+    return [measure for measure in first if all(measure in measures for measures in others)]
+
+
+def _describe_deciding_measure(common: Iterable[Measure], comparable: Iterable[Measure]) -> str:
+    """Return that the first of the `comparable` measures decides where the first `common` one is left out."""
+    first, deciding = (
+        next((measure for measure in measures if measure.compares_engines), None)
+        for measures in (common, comparable)
+    )
+    if first in (None, deciding):
+        return ""
+    return Message(", so that {measure} decides instead of {other}", measure=deciding, other=first)
 
 
 def _find_shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
@@ -259,7 +275,12 @@ def _combine_expected_labels(runs: Mapping[str, JudgedRun], data: Dataset, pool:
 
 
 def _write_notes(
-    runs: Mapping[str, JudgedRun], queries: int, repeats: int, judgments: JudgmentsByRun, unequal: str
+    runs: Mapping[str, JudgedRun],
+    queries: int,
+    repeats: int,
+    judgments: JudgmentsByRun,
+    unequal: str,
+    deciding: str,
 ) -> Iterator[str]:
     counts = {name: len(run.dataset.queries) for name, run in runs.items()}
     if any(count != queries for count in counts.values()):
@@ -290,9 +311,10 @@ def _write_notes(
             )
     if unequal:
         yield Message(
-            "the runs were {unequal}: only measures that do not depend on the pool are compared, and a"
-            " difference may come from the grades instead of the engines",
+            "the runs were {unequal}: only measures that do not depend on the pool are compared{deciding},"
+            " and a difference may come from the grades instead of the engines",
             unequal=unequal,
+            deciding=deciding,
         )
 
 

@@ -193,7 +193,11 @@ def test_different_assessors_leave_the_measures_that_no_pool_divides() -> None:
     )
     assert is_pool_free(result)
     assert "different assessors (other/graded and someone/graded)" in result.notes[0]
-    assert "may come from the grades instead of the engines" in result.notes[0]
+    assert result.notes[0].endswith(
+        "only measures that do not depend on the pool are compared, so that P@5 decides instead of nDCG@5,"
+        " and a difference may come from the grades instead of the engines"
+    )
+    assert "因此由 P@5 而不是 nDCG@5 决定结论" in CHINESE(result.notes[0])
     assert result.run.spec.assessor == "other/graded and someone/graded"
 
 
