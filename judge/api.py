@@ -213,7 +213,9 @@ def agree_label_files(
     `labels_scale` is that of `labels`. With `is_complete`, a query that an engine has no row for is an empty
     list. Raises InputError when a file cannot be read, or the two files of grades have no query in common.
     """
-    given, people = load_label_file(assessor), load_label_file(labels, labels_scale)
+    is_ambiguous = assessor.name == labels.name
+    given = load_label_file(assessor, names_path=is_ambiguous)
+    people = load_label_file(labels, labels_scale, names_path=is_ambiguous)
     warnings = [*given.warnings, *people.warnings]
     lists = trec.read_trec_rankings(runs, warnings.append) if runs else ()
     measures = resolve_measures(names, depth)

@@ -88,16 +88,17 @@ def load_labels(
     return replace(labels, warnings=(*warnings, *labels.warnings, *remarks))
 
 
-def load_label_file(path: Path, scale_name: ScaleName | None = None) -> LabelSet:
+def load_label_file(path: Path, scale_name: ScaleName | None = None, *, names_path: bool = False) -> LabelSet:
     """Return the labels in a file by (query id, item), without a run; warnings are those of `load_labels`.
 
-    Raise InputError as `read_labels` and `choose_label_scale` do.
+    Their source is the name of the file, or its path with `names_path`. Raise InputError as
+    `read_labels` and `choose_label_scale` do.
     """
     warnings: list[str] = []
     rows = read_labels(path, warnings.append)
     grades = {(row.query_id, row.item): row.grade for row in rows}
     scale = choose_label_scale(grades.values(), None, scale_name, rows)
-    labels = LabelSet(grades, scale, path.name)
+    labels = LabelSet(grades, scale, str(path) if names_path else path.name)
     remarks = describe_assumed_scale(labels, "labels-scale") if scale_name is None else ()
     return replace(labels, warnings=(*warnings, *remarks))
 

@@ -552,6 +552,10 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
     assert "4 pairs of 2 queries have a grade from people (0 to 3) and one from gpt.qrels" in text
     assert "people's grades are those of human.qrels, and the assessor's those of gpt.qrels" in text
     assert "human.qrels \\ gpt.qrels" in text
+    (tmp_path / "people").mkdir()
+    same_name = shutil.copy(people, tmp_path / "people" / assessor.name)
+    text = run_agree(assessor, "--qrels", same_name)
+    assert f"people's grades are those of {same_name}, and the assessor's those of {assessor}." in text
     assert "Labels that match no pair of this run are ignored: 1." in text
     assert "tau-ap" not in text
     assert not list(tmp_path.glob("agreement.json"))
