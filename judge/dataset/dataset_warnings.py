@@ -165,11 +165,12 @@ def describe_missing_rows(missing: Mapping[str, int], queries: int, *, is_comple
     if most_first:
         yield Message(
             "some of the {queries:,} queries have no row of these engines (in brackets: how many): {engines};"
-            " with the option complete, they count as empty lists, which score 0"
+            " with --complete, they count as empty lists, which score 0"
             if is_complete
             else "some of the {queries:,} queries have no row of these engines (in brackets: how many):"
             " {engines}; such an engine has no value on them. If it returned no results for them, run again"
-            " with the option complete: they then count as empty lists, which score 0",
+            " with --complete (judge run: and with another --out): they then count as empty lists, which"
+            " score 0",
             queries=queries,
             engines=SeparatedNames(f"{engine!r} ({missing[engine]:,})" for engine in most_first),
         )

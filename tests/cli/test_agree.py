@@ -573,7 +573,7 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
     assert "nDCG@10 on 2 queries" in text
     runs.append(write_trec(tmp_path, "three.run", "q1 Q0 b 1 9 three"))
     text = run_agree(assessor, "--qrels", people, "--run", *runs, "--complete")
-    assert "(in brackets: how many): 'three' (1); with the option complete, they count as empty lists" in text
+    assert "(in brackets: how many): 'three' (1); with --complete, they count as empty lists" in text
     assert "nDCG@10 on 2 queries" in text
     turned = run_agree(assessor, "--qrels", people, "--run", runs[1], runs[0], "--json")
     assert turned == run_agree(*words, "--json")

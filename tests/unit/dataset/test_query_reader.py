@@ -746,10 +746,13 @@ def test_with_complete_an_engine_without_a_row_returned_nothing() -> None:
     assert list_rankings(complete) == list_rankings(load(nested))
     assert complete.warnings == (
         "some of the 2 queries have no row of these engines (in brackets: how many): 'a' (1), 'b' (1), 'c'"
-        " (1); with the option complete, they count as empty lists, which score 0",
+        " (1); with --complete, they count as empty lists, which score 0",
     )
     (warning,) = load(rows).warnings
-    assert "run again with the option complete: they then count as empty lists" in warning
+    assert (
+        "run again with --complete (judge run: and with another --out): they then count as empty lists"
+        in warning
+    )
     assert not load(nested, is_complete=True).warnings
 
 
