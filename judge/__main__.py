@@ -2,12 +2,13 @@
 
 import os
 import sys
-from signal import SIGINT
+from signal import SIG_DFL, SIGINT, signal
 from typing import NoReturn
 
 
 def start() -> NoReturn:
     """Run the command that the process was started with, and end the process with its exit code."""
+    has_begun = False
     try:
         # Ctrl-C may come while these are imported.
         import gc
@@ -20,9 +21,17 @@ def start() -> NoReturn:
         from judge.config.environment import save_cpu_time
 
         save_cpu_time()
+        has_begun = True
         code = main()
     except KeyboardInterrupt:
+        signal(SIGINT, SIG_DFL)
         code = 128 + SIGINT
+        if not has_begun:
+            from judge.cli.terminal import print_error, use_locale_language
+            from judge.errors import INTERRUPTED_EARLY, Interrupted
+
+            with use_locale_language(os.environ):
+                print_error(Interrupted(INTERRUPTED_EARLY))
     if code == 128 + SIGINT:
         # A library's thread that still waits for a server must not keep a person waiting.
         os._exit(code)

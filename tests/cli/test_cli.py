@@ -415,6 +415,10 @@ def trips():
         raise KeyError("a library was in the middle of something")
 
 @app.command()
+def stops():
+    raise KeyboardInterrupt
+
+@app.command()
 def breaks():
     raise ZeroDivisionError("api_key=sk-canary-5b1d9f")
 
@@ -452,6 +456,7 @@ def test_a_program_runs_a_command_with_streams_and_an_environment_of_its_own(
     ("what", "code", "expected"),
     [
         ("trips", 130, "judge: interrupted; kept"),
+        ("stops", 130, "judge: interrupted; nothing was sent\n"),
         ("breaks", 70, "ZeroDivisionError"),
         ("denied", 3, "judge: runs/x: Permission denied\n"),
         ("is_hung_up_on", 70, "BrokenPipeError"),
@@ -465,3 +470,22 @@ def test_the_exit_codes_of_unexpected_errors(what: str, code: int, expected: str
     assert result.returncode == code
     assert expected in result.stderr
     assert "canary" not in result.stderr
+
+
+def test_ctrl_c_while_the_program_starts_says_that_nothing_was_sent() -> None:
+    interrupt_import = """
+import sys
+from judge.__main__ import start
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "judge.cli.main":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+start()
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", interrupt_import], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (result.returncode, result.stderr) == (130, "judge: interrupted; nothing was sent\n")
