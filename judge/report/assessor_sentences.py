@@ -141,24 +141,11 @@ def describe_near_duplicates(t: Translator, summary: Summary) -> Iterator[str]:
         )
 
 
-def describe_assessors(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield what to know of a panel, and of vendors that assessors share with engines or each other."""
-    if summary.panel:
-        yield from _describe_panel(t, summary, summary.panel)
-    for preference in summary.self_preference:
-        yield t(
-            "By their names {pair.assessor} and {pair.other} are both from {pair.vendor}; {pair.assessor} may"
-            " favour {pair.other} (self-preference). Check with another model or human labels."
-            if preference.other in summary.engines
-            else "{pair.assessor} and {pair.other} are both from {pair.vendor}: they are not two independent"
-            " assessors.",
-            pair=preference,
-        )
-
-
-def _describe_panel(t: Translator, summary: Summary, panel: PanelResult) -> Iterator[str]:
-    for member in panel.members:
-        yield from _describe_member(t, member)
+def describe_panel(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield how far the members of a panel agree on grades and on the order of the engines."""
+    panel = summary.panel
+    if panel is None:
+        return
     for pair in panel.pairs:
         yield _describe_member_pair(t, pair, summary.scale)
     ties = ""
@@ -177,7 +164,31 @@ def _describe_panel(t: Translator, summary: Summary, panel: PanelResult) -> Iter
         panel=panel,
         ties=ties,
     )
-    yield from _compare_orders(t, summary, panel, summary.main_measure)
+    orders = _rank_by_member(t, panel, summary.main_measure)
+    if len(orders) > 1 and len(set(orders.values())) == 1:
+        yield t(
+            "Every member puts the engines in the same order by {measure}."
+            if len(orders) == len(panel.members)
+            else "Every member that judged puts the engines in the same order by {measure}.",
+            measure=name_mean(summary.main_measure),
+        )
+
+
+def warn_assessors(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield what limits a panel, and the vendors that assessors share with engines or each other."""
+    if summary.panel:
+        for member in summary.panel.members:
+            yield from _describe_member(t, member)
+        yield from _warn_orders(t, summary, summary.panel, summary.main_measure)
+    for preference in summary.self_preference:
+        yield t(
+            "By their names {pair.assessor} and {pair.other} are both from {pair.vendor}; {pair.assessor} may"
+            " favour {pair.other} (self-preference). Check with another model or human labels."
+            if preference.other in summary.engines
+            else "{pair.assessor} and {pair.other} are both from {pair.vendor}: they are not two independent"
+            " assessors.",
+            pair=preference,
+        )
 
 
 def _describe_member(t: Translator, member: Member) -> Iterator[str]:
@@ -218,29 +229,28 @@ def _describe_member_pair(t: Translator, member_pair: MemberPair, scale: ScaleNa
     )
 
 
-def _compare_orders(t: Translator, summary: Summary, panel: PanelResult, measure: str) -> Iterator[str]:
-    """Yield whether every member, and the other way to break ties, would order the engines alike."""
+def _rank_by_member(t: Translator, panel: PanelResult, measure: str) -> dict[str, str]:
+    """Return the order of two or more engines by each member; one without judgments has none."""
     repeats = panel.agreement.measures.get(measure) if panel.agreement else None
     engines = repeats.engines if repeats else {}
+    if len(engines) < 2:
+        return {}
     ranked = {
         name: rank_means(t, {engine: row.means[at] for engine, row in engines.items()})
         for at, name in enumerate(panel.responded)
     }
-    # A member without judgments has no order of engines.
-    orders = {name: order for name, order in ranked.items() if order}
-    if len(engines) > 1 and len(set(orders.values())) > 1:
+    return {name: order for name, order in ranked.items() if order}
+
+
+def _warn_orders(t: Translator, summary: Summary, panel: PanelResult, measure: str) -> Iterator[str]:
+    """Yield whether members, or the other way to break ties, order the engines differently."""
+    orders = _rank_by_member(t, panel, measure)
+    if len(set(orders.values())) > 1:
         ordered = (t("{name}: {value}", name=name, value=order) for name, order in orders.items())
         yield t(
             "The members order the engines differently by {measure}: {orders}.",
             measure=name_mean(measure),
             orders=t("; ").join(ordered),
-        )
-    elif len(engines) > 1 and len(orders) > 1:
-        yield t(
-            "Every member puts the engines in the same order by {measure}."
-            if len(orders) == len(panel.members)
-            else "Every member that judged puts the engines in the same order by {measure}.",
-            measure=name_mean(measure),
         )
     means = {engine: row.measures[measure].mean for engine, row in summary.engines.items()}
     high = rank_means(t, panel.ties_high.get(measure, {}))

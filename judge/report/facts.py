@@ -78,6 +78,7 @@ def iter_facts(
         repeats = build_texts(assessor_sentences.describe_repeats, summary.stability, summary.main_measure)
         yield make_text("stability"), repeats
     for title, describe in (
+        (make_text("panel"), assessor_sentences.describe_panel),
         (make_text("self-test"), selftest_sentences.describe_selftests),
         (make_text("labels"), assessor_sentences.describe_labels),
         (make_text("controls"), assessor_sentences.describe_controls),

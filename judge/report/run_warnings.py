@@ -61,7 +61,7 @@ def iter_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) 
 
     Pairs without a grade are left out where `warn_incomplete` is about them.
     """
-    yield from assessor_sentences.describe_assessors(t, summary)
+    yield from assessor_sentences.warn_assessors(t, summary)
     if summary.coverage >= least:
         yield _warn_unjudged(t, summary)
     yield from _describe_open_means(t, summary)

@@ -71,6 +71,11 @@ def test_each_member_s_verdicts_are_kept_and_the_median_counts(tmp_path: Path) -
         "differ on 36 of 48 judgments; 36 of these are ties, where it takes the lower grade"
         in completed.stdout
     )
+    # How far members agree is no warning.
+    warnings, facts = (out / "report.html").read_text(encoding="utf-8").split("How it was judged")
+    for sentence in ("give the same grade to 25.0% of 48 pairs", "36 of these are ties"):
+        assert sentence in facts
+        assert sentence not in warnings
 
 
 def test_a_member_in_this_process_makes_no_calls(tmp_path: Path) -> None:

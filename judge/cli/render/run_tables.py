@@ -196,6 +196,7 @@ def _describe_result(summary: Summary, run: str, least: float) -> Iterator[str]:
             folder=run,
         )
     yield describe_power(t, summary)
+    yield from assessor_sentences.describe_panel(t, summary)
     yield from iter_warnings(t, summary, least)
     if summary.stability:
         measure = summary.main_measure
