@@ -22,6 +22,7 @@ from judge.report.comparison_sentences import (
     iter_differences,
 )
 from judge.report.display_text import (
+    count_calls,
     count_new_calls,
     format_cost,
     format_plain_number,
@@ -142,7 +143,8 @@ def _describe_judging(result: RunResult) -> Iterator[str]:
     if not wanted:
         return
     yield t(
-        "{judged:,} of {wanted:,} judged by {assessor} ({share}); {calls}; in total {tokens:,} tokens{cost}",
+        "{judged:,} of {wanted:,} judged by {assessor} ({share}); {calls}; in total {tokens:,} tokens{cost}"
+        "{earlier}",
         judged=judged,
         wanted=wanted,
         assessor=summary.assessor,
@@ -150,6 +152,12 @@ def _describe_judging(result: RunResult) -> Iterator[str]:
         calls=count_new_calls(t, result.calls_made),
         tokens=cost.prompt_tokens + cost.completion_tokens if cost else 0,
         cost=_describe_cost(cost) if cost else "",
+        earlier=t(
+            " (of all {calls} behind the verdicts, those of earlier runs included)",
+            calls=count_calls(t, cost.calls),
+        )
+        if cost and cost.calls > result.calls_made
+        else "",
     )
 
 
