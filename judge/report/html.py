@@ -169,11 +169,9 @@ def _iter_alarms(t: Translator, summary: Summary) -> Iterator[str]:
 
 
 def _describe_differences(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield the comparisons of the engine with the highest mean, and the power of the tests."""
+    """Yield the first comparisons, as the terminal does, and the power of the tests."""
     if deciding := summary.deciding_measure:
-        best = summary.sort_engines(deciding)[0]
-        rows = [row for row in summary.select_comparisons(deciding) if best in (row.a, row.b)]
-        rows = rows[:_MAX_COMPARISONS]
+        rows = summary.select_comparisons(deciding)[:_MAX_COMPARISONS]
         yield from (describe_difference(t, row) for row in rows)
         yield explain_no_number(t, rows)
         yield describe_power(t, summary)

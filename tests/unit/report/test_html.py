@@ -112,6 +112,9 @@ def test_everything_is_said_in_both_languages(demo: Path) -> None:
     assert "按 nDCG@10 衡量，无法确定最好的引擎" in text
     assert "Do not choose an engine by these figures" in text
     assert "请勿根据这些数值选择引擎" in text
+    # The answer has all three pairs of the three engines.
+    (answer,) = re.findall(r'<ul class="differences">.*?</ul>', text, re.DOTALL)
+    assert [answer.count(f"<bdi>{name}</bdi>") for name in ("compass", "lantern", "magpie")] == [4, 4, 4]
 
 
 def test_the_facts_name_assessor_prompt_scale_depth_and_dataset(demo: Path) -> None:
