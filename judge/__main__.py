@@ -28,9 +28,10 @@ def start() -> NoReturn:
         code = 128 + SIGINT
         if not has_begun:
             from judge.cli.terminal import print_error, use_locale_language
+            from judge.config.environment import copy_environment
             from judge.errors import INTERRUPTED_EARLY, Interrupted
 
-            with use_locale_language(os.environ):
+            with use_locale_language(copy_environment()):
                 print_error(Interrupted(INTERRUPTED_EARLY))
     if code == 128 + SIGINT:
         # A library's thread that still waits for a server must not keep a person waiting.

@@ -88,7 +88,7 @@ def init(
     out: Annotated[Path, make_option("TOML file to write; it must not exist.")] = Path("judge.toml"),
 ) -> None:
     """Write a configuration file with all options of a run. It says what each does, and its default."""
-    text = "".join(f"{line}\n" for line in _list_toml_lines())
+    text = "".join(f"{line}\n" for line in _iter_toml_lines())
     try:
         with out.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
@@ -102,7 +102,7 @@ def init(
     print_command(f"  judge run --config {shlex.quote(str(out))}")
 
 
-def _list_toml_lines() -> Iterator[str]:
+def _iter_toml_lines() -> Iterator[str]:
     from judge.config.collect import CollectConfig
     from judge.config.nightly import NightlyConfig
     from judge.config.option_checks import list_options

@@ -202,7 +202,7 @@ def test_no_message_says_to_remove_a_folder(finished_run: Path, tmp_path: Path) 
         result = run_judge("run", *words)
         stderr = result.stderr
         assert result.returncode == 2, stderr
-        assert ("a folder; name a file" if option == "--store" else "Is a directory") in stderr
+        assert ("Is a directory" if option == "--config" else "a folder; name a file") in stderr
         assert "remove it" not in stderr
         assert "Errno" not in stderr
 
