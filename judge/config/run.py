@@ -108,7 +108,9 @@ class Config(Options):
         " does; without this option, the query is left out for this engine.",
         False,
     )
-    model: TextValue = _assessor(
+    model: Annotated[
+        TextValue, Field(description=Message('a text such as "openai:NAME"; further models are in panel'))
+    ] = _assessor(
         Message("Model: {forms}.", forms=FORMS), "", example='"openai:NAME"', flags=("--model", "-m")
     )
     panel: TextList = _assessor(

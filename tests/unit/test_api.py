@@ -206,7 +206,11 @@ def test_labels_need_a_scale_and_a_plan_that_exist(tmp_path: Path) -> None:
         (lambda _: judge.run(ROWS, "lexical", points="yes"), "points is 'yes'; it must be True or False"),
         (
             lambda _: judge.run(ROWS, cast("Any", 5)),
-            'model is 5; it must be a text, such as model="openai:NAME"',
+            'model is 5; it must be a text such as "openai:NAME"; further models are in panel',
+        ),
+        (
+            lambda _: judge.run(ROWS, cast("Any", ["lexical", "openai:NAME"])),
+            "model is ['lexical', 'openai:NAME']; it must be a text such as",
         ),
         (
             lambda _: judge.run(ROWS, "lexical", weights={"diversity": 1}),
