@@ -8,7 +8,16 @@ from typing import Literal
 from judge.analysis.summary import Summary
 from judge.assess.judging import JudgingResult
 from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
-from judge.errors import PARSE_ERROR_KINDS, CallError, ErrorKind, JudgeError, LimitReached, RunIncomplete
+from judge.errors import (
+    JUDGMENT_ERRORS,
+    PARSE_ERROR_KINDS,
+    UNGRADED,
+    CallError,
+    ErrorKind,
+    JudgeError,
+    LimitReached,
+    RunIncomplete,
+)
 from judge.flags import TEXT_CUT, TEXT_MISSING, UNKNOWN_TEXT
 from judge.messages import Message, NameList, join_messages
 from judge.records import CONTENT_FILTER, Judgment
@@ -82,7 +91,7 @@ def check_run(
         if summary.panel:
             warnings.append(Message("not every member graded every pair{failures}", failures=failures))
         else:
-            warnings.append(Message("not every pair has a grade{failures}", failures=failures))
+            warnings.append(Message(UNGRADED.template, failures=failures))
     for dimension, questions in asker.questions.items():
         incomplete = incomplete or check_answers(dimension, questions, least, kind)
         if incomplete is None and questions.failures:
@@ -235,6 +244,11 @@ def advise_on_failed_pairs(failures: Iterable[Judgment], kind: RunKind = "run") 
     return Message("run the same command again to get the rest")
 
 
+def _name_error(kind: str) -> Message:
+    """Return an error kind in the words of the report."""
+    return JUDGMENT_ERRORS.get(kind) or ErrorKind(kind)
+
+
 def describe_failures(judgments: Iterable[Judgment], total: int) -> str:
     """Return how many of `total` failed, the error kinds, and the most frequent message; empty if none."""
     failed = [(str(judgment.error), judgment.detail) for judgment in judgments if judgment.detail]
@@ -244,18 +258,18 @@ def describe_failures(judgments: Iterable[Judgment], total: int) -> str:
     [(detail, _)] = Counter(detail for kind, detail in failed if kind == kinds[0][0]).most_common(1)
     if len(kinds) == 1:
         return Message(
-            " ({count:,} of {total:,} failed with {kind!r}: {detail})",
+            " ({count:,} of {total:,} failed: {kind}: {detail})",
             count=len(failed),
             total=total,
-            kind=ErrorKind(kinds[0][0]),
+            kind=_name_error(kinds[0][0]),
             detail=Message(detail),
         )
     return Message(
-        " ({count:,} of {total:,} failed with {kinds}; most often: {detail})",
+        " ({count:,} of {total:,} failed: {kinds}; most often: {detail})",
         count=len(failed),
         total=total,
         kinds=NameList(
-            Message("{kind!r} ({count:,})", kind=ErrorKind(kind), count=count) for kind, count in kinds
+            Message("{name} ({count:,})", name=_name_error(kind), count=count) for kind, count in kinds
         ),
         detail=Message(detail),
     )

@@ -81,6 +81,8 @@ _OTHER_ERRORS: Mapping[str, Message] = {
     "unreadable": Message("the answer could not be read"),
     "closed": Message("no more requests are sent to the engine"),
 }
+#: The warning that a complete run has pairs without a grade.
+UNGRADED = Message("not every pair has a grade{failures}")
 #: A signal that comes before a command does what can send requests.
 INTERRUPTED_EARLY = Message("interrupted; nothing was sent")
 #: Characters of a library's error that a message shows, at most.

@@ -133,7 +133,8 @@ def test_what_a_member_lacks_is_not_said_of_the_panel(tmp_path: Path) -> None:
         result = run_judge("run", data, *models, "--out", tmp_path / "run", "--min-coverage", 0.5)
     assert result.returncode == 0
     assert "8 of 8 judged" in result.stdout
-    assert "not every member graded every pair (2 of 16 failed with 'content_filter'" in result.stdout
+    failure = "2 of 16 failed: the provider's content filter refused it:"
+    assert f"not every member graded every pair ({failure}" in result.stdout
     assert "not every pair has a grade" not in result.stdout
 
 
@@ -332,7 +333,7 @@ def test_the_advice_on_missing_texts_and_other_failures_says_which_is_for_which(
         )
     assert result.returncode == 3
     assert (
-        " (3 of 5 failed with 'no_text' (2) and 'malformed' (1); most often: the dataset does not say what"
-        " the engine showed); run the same command again to get the rest, except for 2 without a text: add"
-        " the missing texts to the dataset and name another --out\n"
+        " (3 of 5 failed: the text is missing (2) and the reply could not be read (1); most often: the"
+        " dataset does not say what the engine showed); run the same command again to get the rest, except"
+        " for 2 without a text: add the missing texts to the dataset and name another --out\n"
     ) in result.stderr

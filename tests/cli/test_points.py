@@ -85,7 +85,8 @@ def test_a_reply_with_too_few_values_leaves_lists_without_a_value(tmp_path: Path
     assert run.returncode == 0, run.stderr
     # 2 queries and 6 relevant results are asked about; both results "AB" have no answer.
     assert "points: 2 of 8 questions have no answer: the means can be over different queries." in run.stdout
-    assert "points: not every question has an answer (2 of 8 failed with 'malformed'" in run.stdout
+    failure = "2 of 8 failed: the reply could not be read:"
+    assert f"points: not every question has an answer ({failure}" in run.stdout
     assert "); run the same command again to get the rest\n" in run.stdout
     assert "--min-coverage" not in run.stdout  # the run has enough answers
     engines = read_summary(out)["dimensions"]["points"]["engines"]
@@ -105,7 +106,7 @@ def test_questions_that_are_too_long_are_not_asked_again(tmp_path: Path) -> None
         words = (*make_words(data, server), "--points", "--min-coverage", 0.5)
         run = run_judge(*words, "--out", tmp_path / "out")
     assert run.returncode == 0, run.stderr
-    assert "points: not every question has an answer (2 of 8 failed with 'too_long'" in run.stdout
+    assert "points: not every question has an answer (2 of 8 failed: too long for the model:" in run.stdout
     assert "run the same command again" not in run.stdout
 
 

@@ -130,7 +130,8 @@ def test_a_run_goes_on_at_the_next_start_where_the_first_pairs_alone_are_refused
     assert "10 of 10 unjudged" in first
     assert "the next start does not stop here" in first
     assert "only 60.00% of the pairs were judged" in second
-    assert "4 of 10 failed with 'bad_request': HTTP 400: rejected by the gateway" in second
+    reason = "the server rejected the request as malformed: HTTP 400: rejected by the gateway"
+    assert f"4 of 10 failed: {reason}" in second
     assert second.endswith("if the server refuses these again, use another model, or lower min_coverage")
 
 
@@ -218,30 +219,30 @@ def test_pairs_that_are_refused_in_each_run_do_not_stop_the_second_one(
 
 
 @pytest.mark.parametrize(
-    ("error", "kind", "stops", "advice"),
+    ("error", "reason", "stops", "advice"),
     [
         (
             {"message": "rejected by the gateway"},
-            "bad_request",
+            "the server rejected the request as malformed",
             1,
             "use another model, or lower --min-coverage",
         ),
         (
             {"code": "context_length_exceeded", "message": "maximum context"},
-            "too_long",
+            "too long for the model",
             0,
             "use a model with a longer context, or lower --max-chars and name another --out",
         ),
         (
             {"code": "data_inspection_failed", "message": "Input data may contain it"},
-            "content_filter",
+            "the provider's content filter refused it",
             0,
             "the refusal of a content filter is final",
         ),
     ],
 )
 def test_a_first_query_with_refused_pairs_alone_does_not_stop_each_start(
-    error: dict[str, str], kind: str, stops: int, advice: str, tmp_path: Path
+    error: dict[str, str], reason: str, stops: int, advice: str, tmp_path: Path
 ) -> None:
     def refuse_first_query(request: ChatRequest) -> Reply:
         if "text 0." in request.prompt:
@@ -256,8 +257,8 @@ def test_a_first_query_with_refused_pairs_alone_does_not_stop_each_start(
             for _ in range(stops + 1)
         ]
     assert all("refused the first 3 requests" in output for output in outputs[:stops])
-    words = "only 66.67% of the pairs were judged, less than --min-coverage 99% (35 of 105 failed with"
-    assert f"{words} '{kind}'" in outputs[-1]
+    words = "only 66.67% of the pairs were judged, less than --min-coverage 99% (35 of 105 failed:"
+    assert f"{words} {reason}: " in outputs[-1]
     assert advice in outputs[-1]
 
 
@@ -271,7 +272,8 @@ def test_the_error_of_most_pairs_is_reported_and_stored(tmp_path: Path) -> None:
         result = run_with_short_wait(tmp_path, server.openai_url, "--concurrency", 1)
     words = "HTTP 400: no, ***: messages[1] is odd"
     advice = "run the same command again to get the rest"
-    assert f"(9 of 10 failed with 'bad_request': {words}); {advice}" in read_last_line(result)
+    reason = f"the server rejected the request as malformed: {words}"
+    assert f"(9 of 10 failed: {reason}); {advice}" in read_last_line(result)
     folder = tmp_path / "r" / "x"
     lines = (folder / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["detail"] for line in lines} == {"", words}
@@ -292,5 +294,8 @@ def test_a_few_failures_are_reported_of_a_run_with_enough_grades(tmp_path: Path)
     with LoopbackServer(reject_one_pair) as server:
         result = run_with_short_wait(tmp_path, server.openai_url, "--min-coverage", 0.9)
     assert result.returncode == 0, result.stderr
-    message = "not every pair has a grade (1 of 10 failed with 'bad_request': HTTP 400: an odd pair)"
-    assert message in result.stdout
+    reason = "the server rejected the request as malformed"
+    assert f"not every pair has a grade (1 of 10 failed: {reason}: HTTP 400: an odd pair)" in result.stdout
+    assert result.stdout.count(reason) == 1
+    assert "they are imputed" in result.stdout
+    assert "To judge only these, run" in result.stdout

@@ -431,9 +431,9 @@ def test_a_night_with_refused_pairs_is_not_told_to_change_its_assessor(
         ({"error": "HTTP 503"}, "correct the dataset, then: judge nightly "),
         (
             [{"snippet": None, "url": "https://x.example"}],
-            "less than min_coverage 99% (4 of 43 failed with 'no_text': the dataset does not say what the"
-            " engine showed); add the missing texts to the dataset and run the same command again: stored"
-            " judgments are not paid again",
+            "less than min_coverage 99% (4 of 43 failed: the text is missing: the dataset does not say"
+            " what the engine showed); add the missing texts to the dataset and run the same command again:"
+            " stored judgments are not paid again",
         ),
     ],
 )
