@@ -10,7 +10,7 @@
     record, spending, stores          night.json; what a night paid; the verdict stores of nights
     night_texts                       the texts about a night, and the formats of its message
     notifications                     where the message is sent
-    trend                             the values of all nights
+    trend, trend_changes              the values of all nights; what changed from one to the next
     trend_page, trend_drawing         their page, and its charts
     schedules                         timers and workflows that start the job
 

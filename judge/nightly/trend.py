@@ -5,64 +5,23 @@ Nothing is stored beside the nights, so a folder that is copied, cleaned or repa
 
 import datetime
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import compress, pairwise
+from itertools import compress
 from pathlib import Path
-from typing import Literal
 
 from judge.characters import escape_controls, make_natural_key
 from judge.config.option_types import is_day
 from judge.errors import InputError
-from judge.files.json_text import dump_json
 from judge.measure.measures import name_mean
-from judge.messages import ENGLISH, Bilingual, Message, NameList, Translator, join_messages, make_text
+from judge.messages import ENGLISH, Message, NameList, Translator, join_messages
 from judge.nightly.decision import list_reasons
-from judge.nightly.record import (
-    NIGHT_FILE,
-    BaselineReference,
-    NightRecord,
-    RegressionOutcome,
-    Status,
-    read_night,
-)
+from judge.nightly.record import NIGHT_FILE, NightRecord, RegressionOutcome, Status, read_night
+from judge.nightly.trend_changes import Change, Kind, find_breaks, find_changes, list_night_assessors
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, read_config
 
-Change = Literal[
-    "model",
-    "prompt",
-    "scale",
-    "assessor",
-    "assessor again",
-    "baseline",
-    "queries",
-    "engine settings",
-]
-#: The letter and the text of each change from one night to the next.
-CHANGE_TEXTS: Mapping[Change, tuple[str, Bilingual]] = {
-    "model": ("M", make_text("another model")),
-    "prompt": ("P", make_text("another prompt")),
-    "scale": ("S", make_text("another scale, depth or number of repeats")),
-    "assessor": ("A", make_text("another assessor")),
-    "assessor again": ("R", make_text("the baseline's assessor again")),
-    "baseline": ("B", make_text("first night compared with a new baseline")),
-    "queries": ("Q", make_text("other queries than the night before")),
-    "engine settings": ("E", make_text("other engine settings than the night before")),
-}
-#: Changes of the assessor that have a letter of their own, so that the letter of "assessor" is not shown.
-_OF_ASSESSOR: frozenset[Change] = frozenset({"model", "prompt", "scale"})
-#: "mean": of a night alone, by a measure that is independent of the pool. "change": from the baseline, on
-#: the pool of both.
-Kind = Literal["mean", "change"]
-#: Changes over which values of a kind mean different things.
-_BREAKING: Mapping[Kind, frozenset[Change]] = {
-    "mean": frozenset({"model", "prompt", "scale", "assessor", "assessor again", "engine settings"}),
-    "change": frozenset(
-        {"model", "prompt", "scale", "assessor", "assessor again", "engine settings", "baseline"}
-    ),
-}
 #: The measure that comes first: its ideal is fixed, so its values are comparable over all nights.
 _FIRST_MEASURE = "sDCG@"
 
@@ -313,46 +272,10 @@ def _mark_comparable_nights(nights: Sequence[NightRecord]) -> list[bool]:
     That is a night with all grades, with the queries and engine settings of its baseline, and with the
     assessor of the last night without drift.
     """
-    of_night = list(zip(_identify_assessors(nights), nights, strict=True))
+    of_night = list(zip(list_night_assessors(nights), nights, strict=True))
     last = [assessor for assessor, night in of_night if night.status != "assessor drift"][-1:]
     left_out = ("incomplete", "queries changed", "engine settings changed")
     return [[assessor] == last and night.status not in left_out for assessor, night in of_night]
-
-
-def _identify_assessors(nights: Sequence[NightRecord]) -> list[str]:
-    """Return the assessor of each night's grades; only equal ones are the same.
-
-    It is that of the night that became the baseline, and another one on a night of assessor drift. So it is
-    another one from the night on whose drift was accepted, which makes that night the baseline. Where the
-    record of that night is missing, the assessor counts as another one, and so it does after drift where
-    nothing is compared. A baseline that is no night is of the last assessor with its name and prompts, and so
-    is a night that is configured differently than its baseline.
-    """
-    accepted = {night.baseline.name for night in nights if night.baseline}
-    assessor, is_unknown, assessors, assessor_of = "", False, list[str](), dict[str, str]()
-    last_of: dict[str, str] = {}
-    for night in nights:
-        day, is_drift = night.date.isoformat(), night.status == "assessor drift"
-        if baseline := night.baseline:
-            key = baseline.name if is_day(baseline.name) else baseline.id
-            of_baseline = _describe_configuration(baseline)
-            known = key if is_day(baseline.name) else last_of.get(of_baseline, key)
-            assessor = assessor_of.setdefault(key, known)
-            if is_drift:
-                assessor = day if day in accepted else f"drifted from {baseline.id}"
-                if (own := _describe_configuration(night)) != of_baseline:
-                    assessor = last_of.get(own, assessor)
-        elif is_unknown:
-            assessor = f"unknown from {day}"
-        is_unknown = is_drift and day not in accepted
-        assessor_of[day] = last_of[_describe_configuration(night)] = assessor
-        assessors.append(assessor)
-    return assessors
-
-
-def _describe_configuration(judged: NightRecord | BaselineReference) -> str:
-    """Return the name and the prompts of the assessor of a night or of a baseline."""
-    return dump_json([judged.assessor, judged.prompts])
 
 
 def list_engines(nights: Sequence[NightRecord]) -> tuple[str, ...]:
@@ -404,75 +327,3 @@ def find_baseline_change(
     if (baseline and baseline.id) != (current and current.id):
         return None
     return _find_change(nights[at], engine, measure)
-
-
-def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...]:
-    """Return what differs on each night from the last night that has the fact: nothing on the first.
-
-    A night without drift is of its baseline's assessor, also after nights of drift. A night without a
-    baseline is compared with nothing, so it has no change of the baseline.
-    """
-    changes, last = list[tuple[Change, ...]](), dict[tuple[Change, str], object]()
-    seen: set[str] = set()
-    served: tuple[str, ...] = ()
-    has_drifted = False
-    for night, assessor in zip(nights, _identify_assessors(nights), strict=True):
-        facts: dict[tuple[Change, str], object] = dict(_iter_facts(night))
-        if last and not night.baseline:
-            del facts["baseline", ""]
-        is_drift = night.status == "assessor drift"
-        is_known = is_drift or night.judgments is not None  # no canary shows another one
-        if is_known:
-            facts["assessor", ""] = assessor
-        changed = dict.fromkeys(key[0] for key, value in facts.items() if key in last and last[key] != value)
-        # Verdicts of earlier nights have the model names of these nights. So a change is a name that is new,
-        # and a night without any name of the night before.
-        if served and night.served and not (seen.issuperset(night.served) and {*served} & {*night.served}):
-            changed["model"] = None
-        seen |= {*night.served}
-        served = night.served or served
-        if has_drifted and is_known and not is_drift and night.baseline and "baseline" not in changed:
-            changed["assessor again"] = None
-            causes: tuple[Change, ...] = ("model", "prompt", "assessor")
-            for change in causes:
-                changed.pop(change, None)
-        elif not _OF_ASSESSOR.isdisjoint(changed):
-            changed.pop("assessor", None)
-        has_drifted = is_drift if is_known else has_drifted
-        changes.append(tuple(changed))
-        last |= facts
-    return tuple(changes)
-
-
-def find_breaks(
-    nights: Sequence[NightRecord], changes: Sequence[Sequence[Change]], kind: Kind
-) -> frozenset[int]:
-    """Return the positions of the nights whose values are not comparable with those of the night before.
-
-    Other queries count where a night has too few of the baseline's queries; some new ones do not.
-    """
-    return frozenset(
-        at
-        for at, (changed, pair) in enumerate(zip(changes[1:], pairwise(nights), strict=True), 1)
-        if not _BREAKING[kind].isdisjoint(changed)
-        or ("queries" in changed and any(night.status == "queries changed" for night in pair))
-    )
-
-
-def _iter_facts(night: NightRecord) -> Iterator[tuple[tuple[Change, str], object]]:
-    """Yield the facts whose changes are shown; unknown ones are left out."""
-    baseline, drift = night.baseline, night.query_drift
-    # The name of an assessor holds its model and its scale, which is a fact of its own.
-    yield ("model", "assessor"), night.assessor.replace(f"/{night.scale}", "")
-    yield ("prompt", ""), night.prompts
-    yield ("scale", ""), (night.scale, night.relevant_from, night.depth, night.repeats)
-    yield ("baseline", ""), baseline and baseline.id
-    if night.queries:
-        yield ("queries", "count"), night.queries
-    if drift and baseline:
-        # With another baseline other queries are new.
-        yield ("queries", baseline.id), (drift.new, drift.gone)
-    if settings := night.engine_settings:
-        yield ("engine settings", ""), (settings.depth, settings.lang, settings.country)
-        for engine, source in settings.engines.items():
-            yield ("engine settings", engine), source

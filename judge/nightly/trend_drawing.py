@@ -17,7 +17,8 @@ from markupsafe import Markup
 from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.nightly.night_texts import STATUS_TEXTS
 from judge.nightly.record import NightRecord
-from judge.nightly.trend import CHANGE_TEXTS, Change, Kind, TrendValue, find_breaks, find_changes
+from judge.nightly.trend import TrendValue
+from judge.nightly.trend_changes import CHANGE_TEXTS, Change, Kind, find_breaks, find_changes
 from judge.report.charts import svg
 from judge.report.charts.plot import Axis, PlotArea, make_axis
 from judge.report.charts.svg import Picture

@@ -18,7 +18,8 @@ from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.nightly import night_texts, trend
 from judge.nightly.night_texts import SENTENCE_LENGTH, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
-from judge.nightly.trend import CHANGE_TEXTS, Change, Kind, TrendValue
+from judge.nightly.trend import TrendValue
+from judge.nightly.trend_changes import CHANGE_TEXTS, Change, Kind, find_changes
 from judge.nightly.trend_drawing import Timeline, TrendRow, choose_number_format, draw_rows
 from judge.report import display_text
 from judge.report.charts import svg
@@ -74,7 +75,7 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         drops=_describe_drops(nights[-1]) if nights else (),
         shown_nights=describe_shown_nights(nights),
         charts=[chart for chart in (*charts, _draw_canaries(timeline)) if chart],
-        nights=list(zip(nights, trend.find_changes(nights), strict=True))[::-1],
+        nights=list(zip(nights, find_changes(nights), strict=True))[::-1],
         prefix="" if nights_folder == "." else f"{quote(nights_folder)}/",
         exit_codes=EXIT_CODES,
         status_texts=STATUS_TEXTS,

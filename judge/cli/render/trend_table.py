@@ -12,7 +12,8 @@ from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.nightly.night_texts import describe_nonsignificant_drops, format_plain, write_headline
 from judge.nightly.record import EXIT_CODES, Status
-from judge.nightly.trend import CHANGE_TEXTS, Change, NightTrend, Trend, describe_unfinished
+from judge.nightly.trend import NightTrend, Trend, describe_unfinished
+from judge.nightly.trend_changes import CHANGE_TEXTS, Change
 from judge.nightly.trend_drawing import make_axes
 from judge.report.charts.plot import Axis, make_axis
 from judge.report.display_text import (

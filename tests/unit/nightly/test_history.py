@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.errors import InputError
-from judge.nightly import trend
+from judge.nightly import trend, trend_changes
 from judge.nightly.record import NightRecord
 from judge.nightly.trend import TrendValue
 from judge.nightly.trend_drawing import make_axes
@@ -149,7 +149,7 @@ def test_the_change_of_a_night_from_the_baseline_is_from_the_one_in_force() -> N
 )
 def test_what_changed_since_the_night_before(given: dict[str, Any], changed: tuple[str, ...]) -> None:
     nights = make_nights(make_night("2026-05-01"), make_night("2026-05-02", **given))
-    assert trend.find_changes(nights) == ((), changed)
+    assert trend_changes.find_changes(nights) == ((), changed)
 
 
 @check_each(
@@ -172,7 +172,7 @@ def test_a_night_after_drift_is_of_the_baselines_assessor_again(
 ) -> None:
     days = [{"status": "assessor drift", "judgments": None, **drift}, *nights]
     records = [make_night(f"2026-05-{day:02}", **given) for day, given in enumerate(days, start=2)]
-    assert trend.find_changes(make_nights(make_night("2026-05-01"), *records)) == ((), *changes)
+    assert trend_changes.find_changes(make_nights(make_night("2026-05-01"), *records)) == ((), *changes)
 
 
 def make_settings(depth: int, **addresses: str) -> dict[str, Any]:
@@ -197,26 +197,30 @@ def test_nights_of_other_settings_or_queries_are_not_joined(
     given: list[dict[str, Any]], changes: list[tuple[str, ...]], breaks: list[int]
 ) -> None:
     nights = make_nights(*(make_night(f"2026-05-0{day}", **facts) for day, facts in enumerate(given, 1)))
-    assert trend.find_changes(nights) == ((), *changes)
-    assert trend.find_breaks(nights, trend.find_changes(nights), "mean") == {*breaks}
+    assert trend_changes.find_changes(nights) == ((), *changes)
+    assert trend_changes.find_breaks(nights, trend_changes.find_changes(nights), "mean") == {*breaks}
 
 
 def test_each_change_has_a_letter_of_its_own() -> None:
-    letters = [letter for letter, _ in trend.CHANGE_TEXTS.values()]
+    letters = [letter for letter, _ in trend_changes.CHANGE_TEXTS.values()]
     assert len({*letters}) == len(letters)
 
 
 def test_what_is_unknown_for_a_night_is_held_against_the_last_that_knew() -> None:
     down = make_night("2026-05-02", served=[], queries=0, query_drift=None)
     after = make_night("2026-05-03", served=["other"])
-    assert trend.find_changes(make_nights(make_night("2026-05-01"), down, after)) == ((), (), ("model",))
+    assert trend_changes.find_changes(make_nights(make_night("2026-05-01"), down, after)) == (
+        (),
+        (),
+        ("model",),
+    )
 
 
 def test_a_new_baseline_is_no_change_of_the_queries() -> None:
     after = make_night("2026-05-02")
     after["baseline"] = {**after["baseline"], "id": "another"}
     after["query_drift"] |= {"new": 3, "gone": 1}
-    assert trend.find_changes(make_nights(make_night("2026-05-01"), after)) == ((), ("baseline",))
+    assert trend_changes.find_changes(make_nights(make_night("2026-05-01"), after)) == ((), ("baseline",))
 
 
 def test_the_first_night_with_a_baseline_is_marked_and_none_without_one() -> None:
@@ -224,7 +228,7 @@ def test_the_first_night_with_a_baseline_is_marked_and_none_without_one() -> Non
     alone = {"baseline": None, "query_drift": None}
     given = [alone, {}, alone, {}]
     nights = [make_night(f"2026-05-0{day}", **facts) for day, facts in enumerate(given, start=1)]
-    assert trend.find_changes(make_nights(*nights)) == ((), ("baseline",), (), ())
+    assert trend_changes.find_changes(make_nights(*nights)) == ((), ("baseline",), (), ())
 
 
 def test_who_regressed() -> None:
@@ -241,7 +245,7 @@ def test_the_month_reads(tmp_path: Path) -> None:
     assert len(result.nights) == 29
     changed = {
         each.date.day: kinds
-        for each, kinds in zip(result.nights, trend.find_changes(result.nights), strict=True)
+        for each, kinds in zip(result.nights, trend_changes.find_changes(result.nights), strict=True)
         if kinds
     }
     assert changed == {2: ("baseline",), 9: ("model",), 10: ("assessor again",), 25: ("baseline",)}
@@ -251,7 +255,7 @@ def test_a_name_that_stored_verdicts_bring_along_is_no_other_model() -> None:
     """The server changed its name on the second night, and back on the last; others use verdicts of both."""
     served = [["a"], ["b"], ["a", "b"], ["b"], ["a"]]
     nights = [make_night(f"2026-05-0{day}", served=names) for day, names in enumerate(served, start=1)]
-    assert trend.find_changes(make_nights(*nights)) == ((), ("model",), (), (), ("model",))
+    assert trend_changes.find_changes(make_nights(*nights)) == ((), ("model",), (), (), ("model",))
 
 
 # What a strip shows: every value with its interval, and the same span as its neighbours
