@@ -27,11 +27,11 @@ def find_possible_drops(
 ) -> Iterator[str]:
     """Yield the engines whose corrected drop exceeds what the regression test detects.
 
-    `outcomes` are those of the regression test with the grades of both nights. Nothing without a pair that
-    was graded on both nights.
+    `outcomes` are those of the regression test with the grades of both nights. Nothing without an engine of
+    both nights, and without a pair that was graded on both.
     """
     judgments = regrade(baseline.judgments, tonight.judgments)
-    if not judgments:
+    if not (outcomes and judgments):
         return
     measures = tuple(dict.fromkeys(parse_measure(outcome.measure) for outcome in outcomes))
     combined = combine_with_baseline(tonight, replace(baseline, judgments=judgments), measures)

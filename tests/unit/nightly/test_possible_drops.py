@@ -77,6 +77,12 @@ def test_the_corrected_change_is_that_of_the_lists_with_the_grades_of_tonight() 
     assert "sDCG@4 +0.066, corrected -0.138 (other grades of the same pairs alone change it by +0.203" in text
 
 
+def test_an_engine_of_another_name_is_not_compared() -> None:
+    lists = make_lists("a")
+    baseline, tonight = judge_lists({"alpha": lists}), judge_lists({"beta": [each[::-1] for each in lists]})
+    assert list_possible_drops(tonight, baseline, MOVES["stricter"]) == []
+
+
 @pytest.mark.parametrize(("grade", "names"), [(2, []), (0, ["beta"])])
 def test_a_result_that_is_new_is_compared_with_the_likely_grade_of_the_lost_one(
     grade: int, names: list[str]
