@@ -301,6 +301,14 @@ def test_many_keys_are_found_by_the_index(tmp_path: Path) -> None:
     assert all(step.startswith("SEARCH") for step in steps), steps
 
 
+def test_more_keys_are_leased_at_once_than_a_statement_of_sqlite_has_variables(tmp_path: Path) -> None:
+    keys = [str(number) for number in range(6_000)]
+    with VerdictStore(tmp_path / "v.sqlite") as store:
+        # Builds of SQLite differ; most have 32,766.
+        store._writer._connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 5_500)
+        assert asyncio.run(store.acquire(keys)) == list(map(Lease, keys))
+
+
 def test_a_new_file_that_somebody_keeps_locked_is_named(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
