@@ -41,10 +41,7 @@ _FIND_REFUSALS = f"SELECT key, detail FROM calls WHERE outcome = '{CONTENT_FILTE
 
 @dataclass(frozen=True, slots=True)
 class StoredVerdict:
-    """A verdict with the reply that it was parsed from. A row without one of the fields is damaged.
-
-    `grade` is the first field, because the row has it beside the body with the others.
-    """
+    """A verdict with the reply that it was parsed from. A row without one of the fields is damaged."""
 
     grade: int
     reason: str
@@ -276,8 +273,9 @@ class VerdictStore:
         self, lease: Lease, info: VerdictKeyInfo, verdict: StoredVerdict, calls: Sequence[Call]
     ) -> None:
         """Store a verdict with the calls that led to it, and end the lease; return when it is on disk."""
-        # The grade, which is not in the body, is the first field.
-        body = b"{" + encode_line(verdict).partition(b",")[2].strip()
+        fields = msgspec.to_builtins(verdict)
+        del fields["grade"]  # a column of its own
+        body = encode_line(fields).strip()
         key_columns = (lease.key, info.model, info.prompt_version, info.repeat, info.settings_digest)
         checksum = _compute_checksum(lease.key, verdict.grade, body)
         row = (*key_columns, verdict.grade, body, checksum)
