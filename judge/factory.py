@@ -25,7 +25,7 @@ from judge.config.run import Config
 from judge.config.toml_file import read_table_rows
 from judge.dataset.label_files import read_examples
 from judge.errors import InputError, JudgeError, SetupError, advise_install
-from judge.measure.formulas import Floats
+from judge.measure.numeric import Floats
 from judge.messages import Message, OptionName, SeparatedNames, join_messages
 from judge.models.batch_api import BatchModel
 from judge.models.providers import FORMS, PROVIDERS, Model, open_model, split_address

@@ -13,8 +13,8 @@ from judge.injection.patterns import INJECTION_FLAGS
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.engine_summary import EngineResult, summarise_engines
-from judge.measure.formulas import convert_non_finite
-from judge.measure.measures import TIE, Measure
+from judge.measure.measures import Measure
+from judge.measure.numeric import TIE, convert_non_finite
 from judge.measure.panel_agreement import (
     SERVED_MODEL_COLUMN,
     count_served_models,

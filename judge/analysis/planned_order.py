@@ -22,8 +22,8 @@ from judge.analysis.pair_plan import (
 from judge.analysis.summary import SCHEMA_VERSION
 from judge.dataset.labels import LabelSet
 from judge.errors import InputError
-from judge.measure.formulas import Floats
 from judge.measure.measures import Measure, parse_measure
+from judge.measure.numeric import Floats
 from judge.measure.pair_sampling import (
     EstimatedDifference,
     LabelledDraw,

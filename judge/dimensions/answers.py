@@ -28,7 +28,7 @@ from judge.dimensions.dimension import (
     make_question_pair,
     show_snippets,
 )
-from judge.measure.formulas import Floats, divide
+from judge.measure.numeric import Floats, divide
 from judge.measure.resampling import estimate_statistic
 from judge.messages import Message
 from judge.records import Dataset, ListKey, Pool, Ranking

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from judge.dataset.clean import clean_query
 from judge.dataset.label_files import Feedback
-from judge.measure.formulas import Floats
+from judge.measure.numeric import Floats
 from judge.records import EXPLAIN_QUERIES, Pair, Query, Snippet
 
 if TYPE_CHECKING:

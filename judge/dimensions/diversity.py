@@ -26,7 +26,8 @@ from judge.dimensions.dimension import DimensionOptions
 from judge.dimensions.sources import find_site
 from judge.errors import InputError
 from judge.measure.engine_agreement import rbo
-from judge.measure.formulas import Floats, find_largest_value
+from judge.measure.formulas import find_largest_value
+from judge.measure.numeric import Floats
 from judge.messages import Message
 from judge.records import ListKey, Snippet
 

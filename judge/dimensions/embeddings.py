@@ -16,7 +16,7 @@ import numpy as np
 from judge.client.retry import RequestLimits, make_retry_policy
 from judge.errors import CallError, InputError, RunIncomplete
 from judge.files.cache import FileCache, make_cache_path, make_key
-from judge.measure.formulas import Floats
+from judge.measure.numeric import Floats
 from judge.models.chat_messages import parse_response
 from judge.models.error_mapping import ErrorResponse, classify, make_transport_error
 from judge.models.http_connections import HttpConnections

@@ -11,18 +11,9 @@ from judge.analysis.dimension_summary import DimensionResult, summarise_dimensio
 from judge.analysis.judged_run import JudgedRun
 from judge.measure.arrays import find_origins
 from judge.measure.columns import ResultColumns
-from judge.measure.formulas import (
-    Bools,
-    Floats,
-    Ints,
-    apply_formula,
-    compute_gains,
-    convert_non_finite,
-    dcg,
-    divide,
-    find_largest_value,
-)
+from judge.measure.formulas import apply_formula, compute_gains, dcg, find_largest_value
 from judge.measure.measures import Measure
+from judge.measure.numeric import Bools, Floats, Ints, convert_non_finite, divide
 from judge.measure.score import compute_nan_mean
 from judge.messages import Message
 from judge.records import Judgment

@@ -22,8 +22,9 @@ from judge.analysis.dimension_summary import (
 from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError
-from judge.measure.formulas import convert_non_finite, find_largest_value
+from judge.measure.formulas import find_largest_value
 from judge.measure.measures import Measure
+from judge.measure.numeric import convert_non_finite
 from judge.messages import Message, NameList, SeparatedNames
 from judge.pricing.prices import LISTED_RESULTS, ListPrice, read_list_prices
 from judge.records import RELEVANCE, WEIGHTED_DIMENSIONS, ListKey

@@ -1,6 +1,6 @@
 """Measuring: pure functions over grades, without files, network or clock.
 
-- What a measure is, and its value on a list: `measures`, `formulas`.
+- What a measure is, and its value on a list: `measures`, `formulas`; what all modules share: `numeric`.
 - From records to scores: `columns`, `arrays`, `values`, `imputation`, `score`, `engine_summary`.
 - Which differences are significant: `resampling`, `simultaneous`, `compare`, `sensitivity`.
 - Whether the assessor is right: `agreement`, `engine_agreement`, `stability`, `panel_agreement`.

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from judge.errors import InputError
 from judge.measure.columns import JudgmentColumns, ResultColumns
-from judge.measure.formulas import Bools, Floats, Ints, list_distinct
+from judge.measure.numeric import Bools, Floats, Ints, list_distinct
 from judge.messages import Message
 from judge.records import Scale
 

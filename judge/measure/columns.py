@@ -22,7 +22,7 @@ import numpy.typing as npt
 from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.files.stored_records import StoredRankings, StoredRecords
-from judge.measure.formulas import Bools, Floats, Ints
+from judge.measure.numeric import Bools, Floats, Ints
 from judge.records import Judgment, PairKey, Ranking
 
 

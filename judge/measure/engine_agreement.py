@@ -12,8 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from judge.measure.agreement import PairedGrades
-from judge.measure.formulas import Bools, Floats, Ints, divide_sums, rank_engines
-from judge.measure.measures import TIE
+from judge.measure.numeric import TIE, Bools, Floats, Ints, divide_sums, rank_engines
 from judge.measure.resampling import ALPHA, MIN_DIFFERING, Statistic, StatisticValue, estimate_statistics
 from judge.measure.score import Scores, compute_nan_mean
 from judge.messages import Message

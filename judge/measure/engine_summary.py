@@ -16,7 +16,7 @@ import numpy as np
 
 from judge.flags import TEXT_MISSING
 from judge.measure.columns import ResultColumns
-from judge.measure.formulas import Bools, Floats, Ints, convert_non_finite, divide, list_distinct
+from judge.measure.numeric import Bools, Floats, Ints, convert_non_finite, divide, list_distinct
 from judge.measure.resampling import LEVEL, Interval, make_finite_interval
 from judge.measure.score import Scores, compute_bounded_mean
 

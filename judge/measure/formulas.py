@@ -4,35 +4,17 @@ Gains lie along the last axis, best rank first; the result has the other axes. F
 probabilities that a reader stops; for measures of binary relevance they are 0 and 1.
 """
 
-from collections.abc import Mapping
 from functools import lru_cache
-from math import inf, isfinite, isnan, log2
-from typing import Any
+from math import log2
 
 import numpy as np
-import numpy.typing as npt
 
-from judge.characters import make_natural_key
 from judge.measure.measures import Measure
+from judge.measure.numeric import Bools, Floats, divide
 from judge.records import Scale
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.signedinteger[Any]]
-Bools = npt.NDArray[np.bool_]
-#: Digits of a mean that order engines and tell a tie; means that are equal in theory differ by rounding.
-_ORDERING_DIGITS = 9
 #: Ranks of an ideal list in memory at once.
 _BLOCK = 1_000_000
-
-
-def rank_engines(means: Mapping[str, float | None]) -> list[str]:
-    """Return the engines, highest mean first, those without a mean last; equal ones by their names."""
-    return sorted(means, key=lambda engine: (make_mean_key(means[engine]), make_natural_key(engine)))
-
-
-def make_mean_key(mean: float | None) -> float:
-    """Return the key that sorts the highest mean first and a missing one last; tied means have one key."""
-    return inf if mean is None or isnan(mean) else -round(mean, _ORDERING_DIGITS)
 
 
 def compute_gains(measure: Measure, scale: Scale) -> Floats:
@@ -119,29 +101,6 @@ def _compute_stop_probability(stop: Floats) -> Floats:
     reached = np.ones_like(stop)
     np.cumprod(1 - stop[..., :-1], -1, out=reached[..., 1:])
     return stop * reached
-
-
-def divide(dividend: Floats, divisor: Floats, otherwise: float | Floats) -> Floats:
-    """Return `dividend / divisor`, and `otherwise` where the divisor is not above 0."""
-    shape = np.broadcast_shapes(np.shape(dividend), np.shape(divisor))
-    out = np.broadcast_to(np.asarray(otherwise, dtype=np.float64), shape).copy()
-    return np.divide(dividend, divisor, out=out, where=np.broadcast_to(divisor > 0, shape))
-
-
-def divide_sums(sums: Floats) -> Floats:
-    """Return the first of (..., 2) sums divided by the second, NaN where that is not above 0."""
-    return divide(sums[..., 0], sums[..., 1], np.nan)
-
-
-def convert_non_finite(value: float | np.float64) -> float | None:
-    """Return `value`, None for NaN and infinity."""
-    return float(value) if isfinite(value) else None
-
-
-def list_distinct(values: Ints) -> Ints:
-    """Return the distinct values, sorted."""
-    # Without counts, `np.unique` imports numpy.ma, which takes a tenth of a second.
-    return np.unique(values, return_counts=True)[0]
 
 
 def _number_ranks(gain: Floats) -> Floats:

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from judge.measure.arrays import NO_GRADE, Arrays, RankedLists
-from judge.measure.formulas import Floats, Ints
 from judge.measure.measures import Measure
+from judge.measure.numeric import Floats, Ints
 from judge.measure.values import compute_values, mark_always_defined, split_blocks
 from judge.records import PairKey, Scale
 

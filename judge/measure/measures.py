@@ -15,8 +15,6 @@ from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
 from judge.records import Scale
 
-#: Values of measures, and means of values, that are closer than this differ by rounding alone.
-TIE = 1e-12
 #: An example of each parameter, for messages.
 PARAMETER_EXAMPLES = {
     "own": "own", "granular": "granular", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"

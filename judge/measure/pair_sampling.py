@@ -17,8 +17,9 @@ from statistics import NormalDist
 import numpy as np
 
 from judge.errors import InputError
-from judge.measure.formulas import Bools, Floats, Ints, apply_formula, compute_gains, list_distinct
-from judge.measure.measures import TIE, Measure
+from judge.measure.formulas import apply_formula, compute_gains
+from judge.measure.measures import Measure
+from judge.measure.numeric import TIE, Bools, Floats, Ints, list_distinct
 from judge.measure.resampling import Interval
 from judge.records import Scale, ScaleName
 

@@ -19,8 +19,7 @@ import numpy as np
 
 from judge.characters import make_natural_key
 from judge.errors import InputError
-from judge.measure.formulas import Bools, Floats, divide
-from judge.measure.measures import TIE
+from judge.measure.numeric import TIE, Bools, Floats, divide
 from judge.measure.resampling import ALPHA, MIN_DIFFERING, Interval
 from judge.messages import Message
 

@@ -12,8 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from judge.measure.formulas import Bools, Floats, divide
-from judge.measure.measures import TIE
+from judge.measure.numeric import SUM_ROUNDING, TIE, Bools, Floats, divide
 from judge.messages import Message
 
 RESAMPLES = 10_000
@@ -22,8 +21,6 @@ ALPHA, LEVEL = 0.05, 0.95
 SEED = 0
 #: With fewer differences from 0, p cannot be below 0.05: 2 / 2**5 is above it.
 MIN_DIFFERING = 6
-#: The rounding error of a sum, relative to the sum of absolute values; `TIE` is that of single values.
-SUM_ROUNDING = 1e-9
 #: Differences for which the randomisation test counts all ways to choose their signs: in a few ms, as long as
 #: drawing them takes.
 _MAX_EXACT = 34

@@ -15,9 +15,10 @@ import numpy as np
 
 from judge.measure.arrays import NO_GRADE, Arrays, RankedLists, build_arrays
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
-from judge.measure.formulas import Bools, Floats, Ints, convert_non_finite, divide, find_largest_value
+from judge.measure.formulas import find_largest_value
 from judge.measure.imputation import compute_imputed_values, impute_unjudged
 from judge.measure.measures import Measure, check_depth
+from judge.measure.numeric import Bools, Floats, Ints, convert_non_finite, divide
 from judge.measure.values import IncompleteLists, bound_values, compute_judged_shares, compute_values
 from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
 

@@ -20,8 +20,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from judge.measure.formulas import Bools, Floats, divide
-from judge.measure.measures import TIE
+from judge.measure.numeric import TIE, Bools, Floats, divide
 from judge.measure.resampling import LEVEL, MIN_DIFFERING, RESAMPLES, SEED, draw_queries, round_to_grid
 
 #: Above this number of values of a family (queries × columns) fewer resamples are drawn.

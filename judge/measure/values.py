@@ -33,17 +33,9 @@ from itertools import product
 import numpy as np
 
 from judge.measure.arrays import NO_GRADE, RankedLists
-from judge.measure.formulas import (
-    Bools,
-    Floats,
-    Ints,
-    apply_formula,
-    compute_gains,
-    dcg,
-    divide,
-    list_distinct,
-)
+from judge.measure.formulas import apply_formula, compute_gains, dcg
 from judge.measure.measures import Measure
+from judge.measure.numeric import Bools, Floats, Ints, divide, list_distinct
 from judge.records import Scale
 
 #: Ranks of lists, differences, and pairs with a donor that are in memory at once.

@@ -26,8 +26,8 @@ from judge.config.option_record import INPUT, OTHER_DIMENSIONS
 from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS
 from judge.files.json_text import hash_parts
-from judge.measure.formulas import Floats
-from judge.measure.resampling import SEED, SUM_ROUNDING
+from judge.measure.numeric import SUM_ROUNDING, Floats
+from judge.measure.resampling import SEED
 from judge.messages import Message, NameList
 from judge.nightly.record import CanaryResults, GradeComparison
 from judge.records import Judgment

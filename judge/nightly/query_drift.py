@@ -6,8 +6,7 @@ from math import log
 import numpy as np
 
 from judge.analysis.judged_run import JudgedRun
-from judge.measure.formulas import Ints
-from judge.measure.measures import TIE
+from judge.measure.numeric import TIE, Ints
 from judge.measure.resampling import SEED
 from judge.messages import Message, SeparatedNames
 from judge.nightly.record import NoRelevantShares, QueryDrift

@@ -16,8 +16,8 @@ from judge.analysis.combine_runs import CombinedRuns, combine_runs
 from judge.analysis.judged_run import JudgedRun, score_run
 from judge.characters import make_natural_key
 from judge.config.nightly import NightlyConfig
-from judge.measure.formulas import Floats, convert_non_finite
-from judge.measure.measures import TIE, Measure
+from judge.measure.measures import Measure
+from judge.measure.numeric import TIE, Floats, convert_non_finite
 from judge.measure.resampling import (
     MIN_DIFFERING,
     RESAMPLES,

@@ -14,8 +14,8 @@ from statistics import median, median_low
 
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
-from judge.measure.formulas import make_mean_key, rank_engines
-from judge.measure.measures import TIE, name_mean
+from judge.measure.measures import name_mean
+from judge.measure.numeric import TIE, make_mean_key, rank_engines
 from judge.measure.resampling import Interval
 from judge.measure.sensitivity import OwnListReversal, SegmentResult
 from judge.messages import Translator, make_text

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from judge.characters import HAN, count_columns, escape_controls
 from judge.dataset.clean import drop_invisible, has_invisible
-from judge.measure.measures import TIE
+from judge.measure.numeric import TIE
 from judge.messages import Translator
 
 if TYPE_CHECKING:  # numpy takes longer to import than a command that only prints counts

@@ -6,7 +6,7 @@ from operator import attrgetter
 from judge.analysis.judged_run import JudgedRun
 from judge.dataset.pool import group_rankings
 from judge.files.judgment_log import group_by_query
-from judge.measure.formulas import convert_non_finite
+from judge.measure.numeric import convert_non_finite
 from judge.measure.score import Scores
 from judge.records import Judgment, ListKey, PairKey, Ranking, Scale
 from judge.runs.results_file import CleanedText, EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry

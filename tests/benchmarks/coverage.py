@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 from judge.measure.compare import PairComparison, compare_engines
-from judge.measure.formulas import Floats, dcg, divide, sum_precision
+from judge.measure.formulas import dcg, sum_precision
+from judge.measure.numeric import Floats, divide
 from tests.unit.measure.tables import tabulate_scores
 
 MEASURES = ("nDCG@10", "AP@10", "RR@10")

@@ -20,8 +20,8 @@ import numpy as np
 from judge.dataset import trec
 from judge.dataset.label_files import read_labels
 from judge.measure import pair_sampling, ppi
-from judge.measure.formulas import Floats, Ints
 from judge.measure.measures import Measure, parse_measure
+from judge.measure.numeric import Floats, Ints
 from judge.measure.pair_sampling import LabelledDraw
 from judge.records import BINARY, GRADED
 

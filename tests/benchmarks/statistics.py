@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from judge.measure.compare import compare_engines
-from judge.measure.formulas import Floats
+from judge.measure.numeric import Floats
 from judge.measure.resampling import RESAMPLES, compute_randomisation_p
 from judge.measure.simultaneous import compare_means, count_resamples
 from tests.unit.measure.tables import tabulate_scores

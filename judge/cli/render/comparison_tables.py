@@ -12,8 +12,8 @@ from judge.cli.render.run_tables import iter_mean_cells, iter_return_cells, make
 from judge.cli.render.tables import Part, explain_brackets, make_table
 from judge.cli.terminal import t
 from judge.measure.compare import PairComparison
-from judge.measure.formulas import rank_engines
 from judge.measure.measures import name_mean
+from judge.measure.numeric import rank_engines
 from judge.measure.sensitivity import SegmentResult
 from judge.measure.stability import MeasureStability
 from judge.messages import round_count

@@ -9,8 +9,8 @@ from judge.analysis.planned_order import PlannedComparison, PlannedDifference
 from judge.cli.render.tables import Part, make_table
 from judge.cli.terminal import t
 from judge.measure.engine_agreement import EngineOrders
-from judge.measure.formulas import rank_engines
 from judge.measure.measures import name_mean
+from judge.measure.numeric import rank_engines
 from judge.measure.ppi import CorrectedDifference
 from judge.measure.resampling import MIN_DIFFERING
 from judge.messages import Message

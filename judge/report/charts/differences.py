@@ -12,7 +12,8 @@ from markupsafe import Markup
 
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
-from judge.measure.measures import TIE, name_mean
+from judge.measure.measures import name_mean
+from judge.measure.numeric import TIE
 from judge.messages import Bilingual, build_text, make_text
 from judge.report import display_text
 from judge.report.charts import plot, svg

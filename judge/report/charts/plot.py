@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 
 from markupsafe import Markup
 
-from judge.measure.measures import TIE
+from judge.measure.numeric import TIE
 from judge.messages import make_text
 from judge.report.charts import svg
 from judge.report.display_text import set_minus_signs

@@ -15,7 +15,7 @@ from judge.dimensions.align import (
     draw_triplets,
     train_map,
 )
-from judge.measure.formulas import Floats
+from judge.measure.numeric import Floats
 from judge.records import BINARY, Pair, Query, Snippet
 
 QUERIES, SNIPPETS, SIGNAL, NOISE = 40, 8, 4, 4

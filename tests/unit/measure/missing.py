@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from judge.measure.formulas import Floats
 from judge.measure.measures import parse_measures
+from judge.measure.numeric import Floats
 from judge.measure.score import Scores, compute_nan_mean, score_rankings
 from judge.records import GRADED, Judgment, Ranking, Scale
 from tests.unit.measure.judged_dataset import make_judgment, make_snippet

@@ -19,7 +19,7 @@ from judge.measure.agreement import (
     krippendorff_alpha,
     measure_agreement,
 )
-from judge.measure.formulas import Floats, Ints
+from judge.measure.numeric import Floats, Ints
 from judge.measure.resampling import StatisticValue
 from judge.records import BINARY, GRADED, Scale
 from tests.support.intervals import get_high_end, get_low_end

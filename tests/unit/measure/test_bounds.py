@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.measure.compare import compare_engines
-from judge.measure.formulas import Floats
 from judge.measure.measures import parse_measures
+from judge.measure.numeric import Floats
 from judge.measure.score import Scores
 from judge.records import BINARY, GRADED, Scale, Score
 from tests.support.cases import count_examples

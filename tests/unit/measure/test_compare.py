@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.measure.compare import PairComparison, compare_engines
-from judge.measure.formulas import Floats
+from judge.measure.numeric import Floats
 from judge.measure.simultaneous import compare_means, compute_detectable_difference, count_required_queries
 from judge.records import BINARY
 from tests.support.cases import check_each, count_examples

@@ -8,7 +8,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.measure.formulas import Floats
+from judge.measure.numeric import Floats
 from judge.measure.ppi import compute_two_sided_p
 from tests.unit.measure.tables import correct_known_mean, draw_graded, list_numbers, make_floats
 

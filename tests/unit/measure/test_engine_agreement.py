@@ -20,7 +20,7 @@ from judge.measure.engine_agreement import (
     tau,
     tau_ap,
 )
-from judge.measure.formulas import Floats
+from judge.measure.numeric import Floats
 from judge.measure.resampling import StatisticValue
 from tests.support.cases import check_each
 from tests.support.intervals import get_low_end

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.measure.arrays import NO_GRADE
-from judge.measure.formulas import Floats, Ints
 from judge.measure.imputation import IMPUTATIONS, compute_grade_probabilities, impute_grades
+from judge.measure.numeric import Floats, Ints
 from judge.records import BINARY, GRADED, Scale
 from tests.support.cases import check_each, count_examples
 from tests.unit.measure.missing import Judged, measure_bias, simulate_engines

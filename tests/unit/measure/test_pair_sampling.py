@@ -7,8 +7,8 @@ import pytest
 
 from judge.errors import InputError
 from judge.measure import pair_sampling
-from judge.measure.formulas import Floats, Ints
 from judge.measure.measures import parse_measure
+from judge.measure.numeric import Floats, Ints
 from judge.measure.pair_sampling import LabelledDraw, estimate_difference
 from judge.records import BINARY, GRADED
 from tests.support.cases import check_each

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.errors import InputError
-from judge.measure.formulas import Bools, Floats
+from judge.measure.numeric import Bools, Floats
 from judge.measure.ppi import (
     ENOUGH_LABELLED,
     MIN_LABELLED,

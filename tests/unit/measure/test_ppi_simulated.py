@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from judge.measure.formulas import Bools, Floats, sum_precision
+from judge.measure.formulas import sum_precision
+from judge.measure.numeric import Bools, Floats
 from judge.measure.ppi import CorrectedDifference, CorrectedEngineMean, correct_engines
 from tests.unit.measure.tables import correct_known_mean
 

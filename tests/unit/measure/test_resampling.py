@@ -11,7 +11,7 @@ import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.measure.formulas import Floats, divide_sums
+from judge.measure.numeric import Floats, divide_sums
 from judge.measure.resampling import (
     compute_randomisation_interval,
     compute_randomisation_p,

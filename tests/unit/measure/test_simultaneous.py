@@ -6,7 +6,7 @@ import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.measure.formulas import Floats
+from judge.measure.numeric import Floats
 from judge.measure.resampling import SEED, draw_queries
 from judge.measure.simultaneous import (
     MIN_GROUP_SIZE,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from judge.measure.formulas import Floats
+from judge.measure.numeric import Floats
 from judge.measure.stability import VarianceComponents, compute_equivalence_p, estimate_components, icc
 from tests.support.cases import check_each
 from tests.unit.measure.tables import make_floats

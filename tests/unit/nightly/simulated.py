@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge.measure.formulas import Bools, Floats, Ints
+from judge.measure.numeric import Bools, Floats, Ints
 from judge.measure.resampling import compute_randomisation_p
 from judge.nightly.assessor_drift import Grades
 from judge.nightly.record import RegressionOutcome

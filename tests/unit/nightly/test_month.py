@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from judge.measure.formulas import Ints
 from judge.measure.measures import parse_measures
+from judge.measure.numeric import Ints
 from judge.measure.score import Scores, score_rankings
 from judge.records import GRADED, Ranking
 from tests.fault_injection import month
