@@ -27,9 +27,9 @@ from judge.measure.agreement import (
     measure_agreement,
     pair_grades,
 )
+from judge.measure.intervals import measure_share
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import combine_members
-from judge.measure.resampling import measure_share
 from judge.models.lexical import extract_terms
 from judge.records import Dataset, Judgment, Pair, PairKey, Pool, Ranking, Scale
 

@@ -24,8 +24,8 @@ from judge.dataset.labels import list_unreturned
 from judge.dataset.pool import build_pool, pool_dataset
 from judge.errors import InputError
 from judge.measure.agreement import map_grades
+from judge.measure.intervals import ALPHA
 from judge.measure.measures import Measure, list_default_measures
-from judge.measure.resampling import ALPHA
 from judge.messages import Message, NameList, SeparatedNames
 from judge.records import EXPECTED, Dataset, Judgment, Pool, Query, Ranking, Scale
 

@@ -12,8 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from judge.dataset.clean import clean_query
-from judge.measure.engine_summary import compute_t_interval
-from judge.measure.resampling import Interval
+from judge.measure.intervals import Interval, compute_t_interval
 from judge.messages import MeasureName, Message
 from judge.pricing.costs import RunCost
 from judge.records import ListKey, Query

@@ -22,10 +22,10 @@ from judge.errors import InputError
 from judge.files.json_text import hash_parts
 from judge.measure import pair_sampling
 from judge.measure.agreement import compute_median_grades
+from judge.measure.intervals import ALPHA
 from judge.measure.measures import Measure, check_depth, parse_measure
 from judge.measure.numeric import Bools, Floats, Ints, rank_engines
 from judge.measure.ppi import draw_queries_to_label
-from judge.measure.resampling import ALPHA
 from judge.messages import Message, NameList
 from judge.records import Pair, PairKey, Scale
 

@@ -22,6 +22,7 @@ from judge.analysis.pair_plan import (
 from judge.analysis.summary import SCHEMA_VERSION
 from judge.dataset.labels import LabelSet
 from judge.errors import InputError
+from judge.measure.intervals import ALPHA, Interval, make_finite_interval
 from judge.measure.measures import Measure, parse_measure
 from judge.measure.numeric import Floats
 from judge.measure.pair_sampling import (
@@ -31,7 +32,7 @@ from judge.measure.pair_sampling import (
     estimate_difference,
 )
 from judge.measure.ppi import CorrectedOutcome, decide_corrected_order
-from judge.measure.resampling import ALPHA, MIN_DIFFERING, Interval, holm, make_finite_interval
+from judge.measure.resampling import MIN_DIFFERING, holm
 from judge.messages import Message, SeparatedNames
 from judge.records import PairKey
 

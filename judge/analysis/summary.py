@@ -13,10 +13,10 @@ from judge.analysis.shared_vendors import SharedVendor
 from judge.errors import InputError
 from judge.measure.compare import PairComparison
 from judge.measure.engine_summary import EngineResult
+from judge.measure.intervals import CountedShare, StatisticValue
 from judge.measure.measures import parse_measure
 from judge.measure.numeric import make_mean_key
 from judge.measure.panel_agreement import PanelResult, ServedModelGrades
-from judge.measure.resampling import CountedShare, StatisticValue
 from judge.measure.sensitivity import FlaggedEffect, OwnListReversal, SegmentResult
 from judge.measure.stability import RepeatStability
 from judge.messages import SeparatedNames

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Self
 
 from judge.analysis.label_agreement import LabelAgreement
-from judge.measure.resampling import StatisticValue
+from judge.measure.intervals import StatisticValue
 from judge.records import Pair, ScaleName
 from judge.report.display_text import escape_hidden
 

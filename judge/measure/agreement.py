@@ -17,8 +17,9 @@ from typing import Literal
 import numpy as np
 
 from judge.flags import EMPTY_SNIPPET
+from judge.measure.intervals import StatisticValue
 from judge.measure.numeric import Floats, Ints, divide
-from judge.measure.resampling import Statistic, StatisticValue, estimate_statistics
+from judge.measure.resampling import Statistic, estimate_statistics
 from judge.messages import Message
 from judge.records import Judgment, PairKey, Ranking, Scale
 

@@ -20,8 +20,9 @@ from typing import Literal
 import numpy as np
 
 from judge.characters import make_natural_key
+from judge.measure.intervals import Interval, hide_whole_range, make_finite_interval
 from judge.measure.numeric import TIE, Floats, Ints, convert_non_finite, rank_engines
-from judge.measure.resampling import MIN_DIFFERING, Interval, hide_whole_range, make_finite_interval
+from judge.measure.resampling import MIN_DIFFERING
 from judge.measure.score import Scores, compute_bounded_mean, compute_nan_mean
 from judge.measure.simultaneous import (
     MIN_QUERIES,

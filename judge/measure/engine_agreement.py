@@ -12,8 +12,9 @@ from itertools import combinations
 import numpy as np
 
 from judge.measure.agreement import PairedGrades
+from judge.measure.intervals import ALPHA, StatisticValue
 from judge.measure.numeric import TIE, Bools, Floats, Ints, divide_sums, rank_engines
-from judge.measure.resampling import ALPHA, MIN_DIFFERING, Statistic, StatisticValue, estimate_statistics
+from judge.measure.resampling import MIN_DIFFERING, Statistic, estimate_statistics
 from judge.measure.score import Scores, compute_nan_mean
 from judge.messages import Message
 

@@ -7,17 +7,15 @@ has a value.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from math import atan, exp, lgamma, log1p, pi, sqrt
-from statistics import NormalDist, fmean
+from statistics import fmean
 from types import MappingProxyType
 
 import numpy as np
 
 from judge.flags import TEXT_MISSING
 from judge.measure.columns import ResultColumns
-from judge.measure.numeric import Bools, Floats, Ints, convert_non_finite, divide, list_distinct
-from judge.measure.resampling import LEVEL, Interval, make_finite_interval
+from judge.measure.intervals import Interval, compute_t_interval
+from judge.measure.numeric import Bools, Ints, convert_non_finite, divide, list_distinct
 from judge.measure.score import Scores, compute_bounded_mean
 
 
@@ -173,15 +171,6 @@ def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     return means
 
 
-def compute_t_interval(values: Floats, smallest: float, largest: float) -> Interval | None:
-    """Return the 95% t interval of the mean of `values`, cut at the possible ones; None for fewer than 2."""
-    if values.size < 2:
-        return None
-    mean = float(values.mean())
-    reach = t_quantile(values.size - 1) * float(values.std(ddof=1)) / sqrt(values.size)
-    return make_finite_interval(max(mean - reach, smallest), min(mean + reach, largest))
-
-
 def _measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> RerankRelevancy | None:
     """Return the relevancy of one engine's results, (queries, ranks) `pairs`, by a reranker's `scores`.
 
@@ -205,43 +194,3 @@ def compute_no_snippet_shares(results: ResultColumns) -> dict[str, float | None]
     totals, without = counted.sum((1, 2)), (counted & ~results.has_text).sum((1, 2))
     shares = divide(without.astype(np.float64), totals.astype(np.float64), np.nan)
     return dict(zip(results.engines, map(convert_non_finite, shares), strict=True))
-
-
-#: From this many degrees of freedom on, the expansion is exact to 14 digits.
-_MANY = 1_000
-
-
-@cache
-def t_quantile(df: int) -> float:
-    """Return the 97.5% quantile with `df` degrees of freedom, 1 or more.
-
-    Abramowitz and Stegun 1964: 26.7.5 expands it around the quantile of the normal distribution. For few
-    degrees of freedom, Newton's method solves the sums 26.7.3 (odd) and 26.7.4 (even) of the distribution.
-    """
-    # The import of scipy.special takes longer than scoring a small run, and most runs need no more of it.
-    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-    if df >= _MANY:
-        square = z * z
-        terms = (
-            (square + 1) / 4,
-            ((5 * square + 16) * square + 3) / 96,
-            (((3 * square + 19) * square + 17) * square - 15) / 384,
-            ((((79 * square + 776) * square + 1482) * square - 1920) * square - 945) / 92_160,
-        )
-        return z + z * sum(term / float(df) ** power for power, term in enumerate(terms, start=1))
-    density_at_0 = exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(df * pi)
-    t, following = 0.0, z
-    # The quantile is above that of the normal distribution, and each step ends below it until it is reached.
-    while following > t:
-        t = following
-        cosine_squared = df / (df + t * t)
-        term, total = sqrt(cosine_squared) if df % 2 else 1.0, 0.0
-        for factor in range(2 if df % 2 else 1, df, 2):
-            total += term
-            term *= cosine_squared * factor / (factor + 1)
-        central = t / sqrt(df + t * t) * total
-        if df % 2:
-            central = (central + atan(t / sqrt(df))) * 2 / pi
-        density = density_at_0 * exp(-(df + 1) / 2 * log1p(t * t / df))
-        following = t + (LEVEL - central) / (2 * density)
-    return t

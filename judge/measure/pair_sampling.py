@@ -18,9 +18,9 @@ import numpy as np
 
 from judge.errors import InputError
 from judge.measure.formulas import apply_formula, compute_gains
+from judge.measure.intervals import Interval
 from judge.measure.measures import Measure
 from judge.measure.numeric import TIE, Bools, Floats, Ints, list_distinct
-from judge.measure.resampling import Interval
 from judge.records import Scale, ScaleName
 
 #: The measures that are sums over ranks.

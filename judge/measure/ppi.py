@@ -19,8 +19,9 @@ import numpy as np
 
 from judge.characters import make_natural_key
 from judge.errors import InputError
+from judge.measure.intervals import ALPHA, Interval
 from judge.measure.numeric import TIE, Bools, Floats, divide
-from judge.measure.resampling import ALPHA, MIN_DIFFERING, Interval
+from judge.measure.resampling import MIN_DIFFERING
 from judge.messages import Message
 
 #: Correction needs this many labelled queries, and this many with a value by labels; with fewer than

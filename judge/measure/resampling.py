@@ -1,4 +1,4 @@
-"""Resampling of queries: randomisation test, BCa bootstrap, Holm correction; and the interval of a share.
+"""Resampling of queries: randomisation test, BCa bootstrap, Holm correction.
 
 Three rules hold for resampling. Queries are drawn, never snippets. All columns use the same draws, so
 the result of a column does not depend on the other columns. Sums that are equal in theory are equal in
@@ -6,28 +6,21 @@ floating point: values are rounded to a grid on which addition is exact, and a s
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
-from math import floor, log2, sqrt
-from statistics import NormalDist
+from math import floor, log2
 
 import numpy as np
 
+from judge.measure.intervals import ALPHA, LEVEL, Interval, StatisticValue, make_finite_interval
 from judge.measure.numeric import SUM_ROUNDING, TIE, Bools, Floats, divide
 from judge.messages import Message
 
 RESAMPLES = 10_000
-#: The largest probability of a false alarm of a test, and the level of intervals.
-ALPHA, LEVEL = 0.05, 0.95
 SEED = 0
 #: With fewer differences from 0, p cannot be below 0.05: 2 / 2**5 is above it.
 MIN_DIFFERING = 6
 #: Differences for which the randomisation test counts all ways to choose their signs: in a few ms, as long as
 #: drawing them takes.
 _MAX_EXACT = 34
-#: The normal quantile of a 95% interval.
-_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-#: The two ends of a 95% interval, or the lowest and the highest possible value.
-Interval = tuple[float, float]
 #: Values in one block: 4 MB, which fit into the cache of a processor.
 BLOCK_CELLS = 2**19
 
@@ -189,25 +182,6 @@ _ONE_QUERY = Message("it comes from one query, so there is no interval")
 _RARELY_DEFINED = Message("with other queries it is often undefined, so there is no interval")
 
 
-def make_finite_interval(low: float, high: float) -> Interval | None:
-    """Return both ends of an interval, None where one is NaN or infinite."""
-    return (float(low), float(high)) if np.isfinite([low, high]).all() else None
-
-
-def hide_whole_range(interval: Interval | None) -> Interval | None:
-    """Return the interval, None for the whole range (-1 to 1, wider for DCG), which says nothing."""
-    return None if interval is None or interval[1] == -interval[0] >= 1 else interval
-
-
-@dataclass(frozen=True, slots=True)
-class StatisticValue:
-    """A statistic with its 95% interval over queries; `why` says why one of the two is unknown."""
-
-    value: float | None
-    ci95: Interval | None
-    why: str | None = None
-
-
 def estimate_statistic(
     cells: Floats, statistic: Callable[[Floats], Floats], why: str, *, share: bool = False
 ) -> StatisticValue:
@@ -299,28 +273,3 @@ def _widen_share(value: float, interval: Interval, by_query: Floats) -> Interval
     likely = ((1 - LEVEL) / 2) ** (1 / int((~np.isnan(by_query)).sum()))
     low, high = interval
     return (low, 1 - likely) if value == 0 else (likely, high) if value == 1 else interval
-
-
-@dataclass(frozen=True, slots=True)
-class CountedShare:
-    """`count` of `of` pairs, as a share with its 95% interval."""
-
-    count: int
-    of: int
-    value: float | None
-    ci95: Interval | None
-
-
-def measure_share(count: int, of: int) -> CountedShare:
-    """Return the share `count` of `of`; value and interval are None when `of` is 0.
-
-    The 95% interval (Wilson 1927) is valid for a share of 0 or 1, too.
-    """
-    if not of:
-        return CountedShare(count, of, None, None)
-    share = count / of
-    middle = share + _Z**2 / (2 * of)
-    reach = _Z * sqrt(share * (1 - share) / of + _Z**2 / (4 * of**2))
-    low, high = ((middle + sign * reach) / (1 + _Z**2 / of) for sign in (-1, 1))
-    # Rounding would leave a limit just above 0 or below 1.
-    return CountedShare(count, of, share, (low if count else 0.0, high if count < of else 1.0))

@@ -22,9 +22,9 @@ from judge.characters import make_natural_key
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.engine_summary import average_engines
+from judge.measure.intervals import Interval, make_finite_interval
 from judge.measure.measures import Measure
 from judge.measure.numeric import TIE, Bools, Floats, convert_non_finite
-from judge.measure.resampling import Interval, make_finite_interval
 from judge.measure.score import Scores, compute_nan_mean, score_columns
 from judge.measure.simultaneous import compare_groups
 from judge.records import Query, Scale

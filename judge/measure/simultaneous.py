@@ -20,8 +20,9 @@ from statistics import NormalDist
 
 import numpy as np
 
+from judge.measure.intervals import LEVEL
 from judge.measure.numeric import TIE, Bools, Floats, divide
-from judge.measure.resampling import LEVEL, MIN_DIFFERING, RESAMPLES, SEED, draw_queries, round_to_grid
+from judge.measure.resampling import MIN_DIFFERING, RESAMPLES, SEED, draw_queries, round_to_grid
 
 #: Above this number of values of a family (queries × columns) fewer resamples are drawn.
 _LARGE_FAMILY, _RESAMPLES_OF_LARGE_FAMILY = 2**18, 4_000

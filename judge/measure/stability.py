@@ -14,8 +14,9 @@ from judge.flags import EMPTY_SNIPPET
 from judge.measure.agreement import count_coincidences, fleiss_kappa, krippendorff_alpha
 from judge.measure.arrays import NO_GRADE
 from judge.measure.engine_agreement import tau
+from judge.measure.intervals import ALPHA, StatisticValue
 from judge.measure.numeric import Floats, Ints, convert_non_finite, divide_sums
-from judge.measure.resampling import ALPHA, StatisticValue, estimate_statistic
+from judge.measure.resampling import estimate_statistic
 from judge.measure.score import Scores, compute_nan_mean
 from judge.messages import Message
 from judge.records import Judgment, PairKey, Scale

@@ -11,8 +11,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from judge.analysis.summary import SCHEMA_VERSION
 from judge.characters import make_natural_key
 from judge.errors import InputError
+from judge.measure.intervals import Interval, hide_whole_range
 from judge.measure.measures import name_mean
-from judge.measure.resampling import Interval, hide_whole_range
 from judge.messages import Bilingual
 from judge.pricing.costs import Cost
 from judge.records import JsonDict

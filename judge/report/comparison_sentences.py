@@ -14,9 +14,9 @@ from statistics import median, median_low
 
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
+from judge.measure.intervals import Interval
 from judge.measure.measures import name_mean
 from judge.measure.numeric import TIE, make_mean_key, rank_engines
-from judge.measure.resampling import Interval
 from judge.measure.sensitivity import OwnListReversal, SegmentResult
 from judge.messages import Translator, make_text
 from judge.report.display_text import (

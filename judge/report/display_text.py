@@ -23,7 +23,7 @@ from judge.messages import Translator
 if TYPE_CHECKING:  # numpy takes longer to import than a command that only prints counts
     from judge.analysis.summary import Summary
     from judge.measure.compare import Outcome
-    from judge.measure.resampling import CountedShare, Interval
+    from judge.measure.intervals import CountedShare, Interval
     from judge.pricing.costs import Cost
 
 T = TypeVar("T")

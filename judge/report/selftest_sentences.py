@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from judge.analysis.summary import SelfTestEntry, SelfTestFigures, Summary
-from judge.measure.resampling import CountedShare
+from judge.measure.intervals import CountedShare
 from judge.messages import Translator, make_text
 from judge.report.display_text import format_counted_share, format_share, truncate_with_ellipsis
 

@@ -11,7 +11,7 @@ from judge.characters import detect_text_language
 from judge.dataset import clean
 from judge.errors import PARSE_ERROR_KINDS
 from judge.flags import RE_ASKED, REPAIRED
-from judge.measure.resampling import CountedShare, measure_share
+from judge.measure.intervals import CountedShare, measure_share
 from judge.records import GRADED, Judgment, Lang, LangChoice, Pair, Query, Scale
 
 ProbeKind = Literal[

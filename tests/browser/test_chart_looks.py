@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from judge.measure.resampling import StatisticValue
+from judge.measure.intervals import StatisticValue
 from judge.report.charts import Chart
 from judge.report.charts.plot import NAMES_GAP, place_marks
 from judge.report.charts.svg import draw_row_label

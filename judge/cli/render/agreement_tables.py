@@ -13,9 +13,9 @@ from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
+from judge.measure.intervals import StatisticValue
 from judge.measure.measures import parse_measure
 from judge.measure.numeric import rank_engines
-from judge.measure.resampling import StatisticValue
 from judge.messages import Message, SeparatedNames
 from judge.report.assessor_sentences import describe_kappa, describe_unmatched_labels, explain_missing
 from judge.report.display_text import (

@@ -8,7 +8,7 @@ from judge.assess.prompt_examples import CACHED_PREFIX
 from judge.cli.render.tables import Part, make_table
 from judge.cli.terminal import format_duration, t
 from judge.errors import ErrorKind
-from judge.measure.resampling import CountedShare
+from judge.measure.intervals import CountedShare
 from judge.messages import make_text
 from judge.pricing.costs import add_costs
 from judge.pricing.prices import FREE_PRICE

@@ -19,8 +19,8 @@ from judge.measure.agreement import (
     krippendorff_alpha,
     measure_agreement,
 )
+from judge.measure.intervals import StatisticValue
 from judge.measure.numeric import Floats, Ints
-from judge.measure.resampling import StatisticValue
 from judge.records import BINARY, GRADED, Scale
 from tests.support.intervals import get_high_end, get_low_end
 from tests.unit.measure.tables import make_ints, make_paired_grades

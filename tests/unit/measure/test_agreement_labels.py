@@ -18,7 +18,7 @@ from judge.measure.agreement import (
     pair_results,
 )
 from judge.measure.engine_agreement import EngineOrders, compare_rankings
-from judge.measure.resampling import StatisticValue
+from judge.measure.intervals import StatisticValue
 from judge.records import BINARY, GRADED
 from tests.support.cases import check_each
 from tests.unit.measure.judged_dataset import JudgedDataset, make_judgment

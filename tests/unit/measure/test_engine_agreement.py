@@ -20,8 +20,8 @@ from judge.measure.engine_agreement import (
     tau,
     tau_ap,
 )
+from judge.measure.intervals import StatisticValue
 from judge.measure.numeric import Floats
-from judge.measure.resampling import StatisticValue
 from tests.support.cases import check_each
 from tests.support.intervals import get_low_end
 from tests.unit.measure.tables import make_floats, make_ints, make_paired_grades

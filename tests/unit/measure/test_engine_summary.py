@@ -7,7 +7,8 @@ import pytest
 
 from judge.characters import estimate_tokens
 from judge.measure.columns import tabulate_results
-from judge.measure.engine_summary import EngineResult, Latency, TokenCount, summarise_engines, t_quantile
+from judge.measure.engine_summary import EngineResult, Latency, TokenCount, summarise_engines
+from judge.measure.intervals import t_quantile
 from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
 from judge.records import BINARY, GRADED, Ranking, Snippet

@@ -7,7 +7,7 @@ from judge.analysis.analyse_run import analyse_run
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import LabelAgreement, compare_with_labels
 from judge.analysis.summary import Summary
-from judge.measure.resampling import StatisticValue
+from judge.measure.intervals import StatisticValue
 from judge.measure.score import Scores, score_rankings
 from judge.report.charts import Chart, ChartData, draw_charts
 from judge.runs.query_entries import iter_query_entries

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from judge.analysis.dimension_summary import PRICE, DimensionMean, DimensionSummary
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
-from judge.measure.resampling import StatisticValue
+from judge.measure.intervals import StatisticValue
 from judge.records import BINARY
 from judge.report import display_text
 from judge.report.charts import Chart, draw_charts

@@ -8,7 +8,7 @@ from typing import Any
 
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
-from judge.measure.resampling import StatisticValue
+from judge.measure.intervals import StatisticValue
 from judge.measure.sensitivity import OwnListReversal
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import CHINESE, ENGLISH

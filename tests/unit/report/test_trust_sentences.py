@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from judge.analysis.summary import LabelUse, SelfTestEntry, SelfTestFigures, Summary
-from judge.measure.resampling import measure_share
+from judge.measure.intervals import measure_share
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import CHINESE, ENGLISH, build_text, build_texts
 from judge.report.run_warnings import (

@@ -3,7 +3,7 @@
 import pytest
 
 from judge.characters import detect_text_language
-from judge.measure.resampling import measure_share
+from judge.measure.intervals import measure_share
 from judge.records import BINARY, GRADED, Judgment, Lang, Scale
 from judge.selftest.probes import Probe, ProbeKind, SelfTestMetrics, compute_metrics
 from tests.support.cases import check_each
