@@ -22,12 +22,8 @@ from judge.measure.panel_agreement import (
     measure_panel_agreement,
 )
 from judge.measure.score import Scores, score_columns, score_ideal_order
-from judge.measure.sensitivity import (
-    check_own_lists,
-    compare_segments,
-    list_needed_measures,
-    measure_flagged_sensitivity,
-)
+from judge.measure.segments import compare_segments
+from judge.measure.sensitivity import check_own_lists, list_needed_measures, measure_flagged_sensitivity
 from judge.measure.stability import measure_stability
 from judge.messages import Message
 from judge.records import Judgment, Query

@@ -2,7 +2,8 @@
 
 - What a measure is, and its value on a list: `measures`, `formulas`; what all modules share: `numeric`.
 - From records to scores: `columns`, `arrays`, `values`, `imputation`, `score`, `engine_summary`.
-- Which differences are significant: `intervals`, `resampling`, `simultaneous`, `compare`, `sensitivity`.
+- Which differences are significant: `intervals`, `resampling`, `simultaneous`, `compare`, `segments`,
+  `sensitivity`.
 - Whether the assessor is right: `agreement`, `engine_agreement`, `stability`, `panel_agreement`.
 - Scores by labels on a part of the queries or pairs: `ppi`, `pair_sampling`.
 

@@ -17,7 +17,8 @@ from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.intervals import Interval
 from judge.measure.measures import name_mean
 from judge.measure.numeric import TIE, make_mean_key, rank_engines
-from judge.measure.sensitivity import OwnListReversal, SegmentResult
+from judge.measure.segments import SegmentResult
+from judge.measure.sensitivity import OwnListReversal
 from judge.messages import Translator, make_text
 from judge.report.display_text import (
     NOTHING,

@@ -9,7 +9,7 @@ from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.measures import name_mean
-from judge.measure.sensitivity import SegmentMean
+from judge.measure.segments import SegmentMean
 from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.report.comparison_sentences import COMPARISON_TITLES, list_comparison_figures
 from judge.report.display_text import (

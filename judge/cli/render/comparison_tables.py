@@ -14,7 +14,7 @@ from judge.cli.terminal import t
 from judge.measure.compare import PairComparison
 from judge.measure.measures import name_mean
 from judge.measure.numeric import rank_engines
-from judge.measure.sensitivity import SegmentResult
+from judge.measure.segments import SegmentResult
 from judge.measure.stability import MeasureStability
 from judge.messages import round_count
 from judge.report import assessor_sentences, selftest_sentences

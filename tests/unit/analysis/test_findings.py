@@ -12,7 +12,8 @@ from judge.dataset.pool import build_pool
 from judge.files.json_text import dump_json
 from judge.measure.compare import compare_engines
 from judge.measure.measures import parse_measure, parse_measures
-from judge.measure.sensitivity import OwnListReversal, compare_segments
+from judge.measure.segments import compare_segments
+from judge.measure.sensitivity import OwnListReversal
 from judge.measure.stability import measure_stability
 from judge.messages import ENGLISH
 from judge.records import GRADED, Dataset, Query

@@ -8,7 +8,7 @@ import pytest
 
 from judge.measure.compare import compare_engines
 from judge.measure.engine_summary import average_engines
-from judge.measure.sensitivity import SegmentResult, compare_segments
+from judge.measure.segments import SegmentResult, compare_segments
 from judge.measure.simultaneous import MIN_GROUP_SIZE
 from judge.records import Lang, Query
 from tests.support.intervals import get_high_end, get_low_end

@@ -14,7 +14,8 @@ from judge.analysis.summary import DecidingQueries, DecidingQuery, Summary
 from judge.measure.compare import PairComparison, compare_engines, describe_outcome
 from judge.measure.engine_summary import average_engines
 from judge.measure.intervals import StatisticValue
-from judge.measure.sensitivity import OwnListReversal, SegmentContrast, SegmentResult
+from judge.measure.segments import SegmentContrast, SegmentResult
+from judge.measure.sensitivity import OwnListReversal
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import CHINESE, ENGLISH, Translator, round_count
 from judge.pricing.costs import RunCost
