@@ -16,9 +16,10 @@ from judge.measure.engine_summary import EngineResult
 from judge.measure.intervals import CountedShare, StatisticValue
 from judge.measure.measures import parse_measure
 from judge.measure.numeric import make_mean_key
-from judge.measure.panel_agreement import PanelResult, ServedModelGrades
+from judge.measure.panel_agreement import PanelResult
 from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
+from judge.measure.served_models import ServedModelGrades
 from judge.measure.stability import RepeatStability
 from judge.messages import SeparatedNames
 from judge.pricing.costs import RunCost
