@@ -1,10 +1,12 @@
 """Sentences about self-tests: their figures, a warning where they are bad, and what to do without one."""
 
+import shlex
 from collections.abc import Iterator
 
 from judge.analysis.summary import SelfTestEntry, SelfTestFigures, Summary
 from judge.measure.intervals import CountedShare
 from judge.messages import Translator, make_text
+from judge.records import MIN_COVERAGE
 from judge.report.display_text import format_counted_share, format_share, truncate_with_ellipsis
 
 #: Options that identify an assessor by their names in summary.json; others are parameters of the server.
@@ -18,8 +20,9 @@ _FEW_PAIRS = 0.05
 def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterator[str]:
     """Yield how each assessor of the run did in its self-test, or that it never had one.
 
-    `run` is the folder of the run, unknown if empty. Where people gave nearly all grades, a self-test that is
-    missing does not matter, and where the assessor gave none, no self-test does.
+    `run` is the folder of the run, unknown if empty. A self-test that is missing does not matter where people
+    gave nearly all grades, nor before the run has enough grades; where the assessor gave none, no self-test
+    does.
     """
     if not summary.pairs:
         return
@@ -27,22 +30,31 @@ def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterat
     if labelled == 1:
         return
     missing = {name: entry for name, entry in summary.selftest.items() if entry.figures is None}
-    if labelled > 1 - _FEW_PAIRS:
+    if labelled > 1 - _FEW_PAIRS or summary.coverage < MIN_COVERAGE:
         missing = {}
     for name, entry in summary.selftest.items():
         if entry.figures is not None:
             yield _describe_selftest(t, name, entry.figures)
     alike = [name for name, entry in missing.items() if not entry.similar]
     groups = [[name] for name, entry in missing.items() if entry.similar]
+    run = run or t("FOLDER_OF_THIS_PAGE")
     for group in [alike, *groups] if alike else groups:
         yield t(
-            "There is no self-test of {names} with the options of this run{similar}. To add one, run judge"
-            " selftest -m {model} --out {run} with the same options, then judge score {run} --save.",
+            "There is no self-test of {names} with the options of this run{similar}. To add one, run"
+            " {commands} with the same options, then judge score {run} --save.",
             names=t.join(group),
             similar=_describe_similar(t, missing[group[0]]),
-            run=run or t("FOLDER_OF_THIS_PAGE"),
-            model=group[0].rpartition("/")[0] if len(group) == 1 else "MODEL",
+            run=run,
+            commands=t.join(_make_command(name, missing[name], run) for name in group),
         )
+
+
+def _make_command(name: str, entry: SelfTestEntry, run: str) -> str:
+    """Return the command for a self-test of an assessor, with the address of another server than OpenAI's."""
+    model, address = name.rpartition("/")[0], entry.options.get("base_url", "")
+    needs_address = model.startswith("openai:") and not address.startswith("https://api.openai.com/")
+    server = f" --base-url {shlex.quote(address)}" if address and needs_address else ""
+    return f"judge selftest -m {shlex.quote(model)}{server} --out {run}"
 
 
 def _describe_similar(t: Translator, entry: SelfTestEntry) -> str:

@@ -183,7 +183,10 @@ def test_a_bad_self_test_is_a_warning_that_names_the_bad_shares_alone() -> None:
 def test_a_missing_self_test_is_told_with_the_command_and_what_a_similar_one_has() -> None:
     missing = SelfTestEntry("x", None, {"base_url": "http://a/v1", "scale": "graded", "top_p": "0.9"})
     (sentence,) = describe_selftests(ENGLISH, add_selftests(missing), "runs/a")
-    command = "selftest -m openai:m0 --out runs/a with the same options, then judge score runs/a --save."
+    command = (
+        "selftest -m openai:m0 --base-url http://a/v1 --out runs/a with the same options, then judge"
+        " score runs/a --save."
+    )
     assert sentence == (
         "There is no self-test of openai:m0/graded with the options of this run. To add one, run judge "
         + command
@@ -199,6 +202,14 @@ def test_a_missing_self_test_is_told_with_the_command_and_what_a_similar_one_has
     scaled = replace(missing, similar={"scale": "binary", "prompts": "en-binary-1"})
     (sentence,) = describe_selftests(ENGLISH, add_selftests(scaled), "runs/a")
     assert "; there is one with --scale binary (this run: graded). To add one, run " in sentence
+    # A panel has a command for each member, and a run that stopped early has more to do first.
+    openai = replace(missing, options={"base_url": "https://api.openai.com/v1"})
+    (sentence,) = describe_selftests(ENGLISH, add_selftests(missing, openai), "runs/a")
+    assert (
+        "run judge selftest -m openai:m0 --base-url http://a/v1 --out runs/a and judge selftest -m openai:m1"
+        " --out runs/a with the same options"
+    ) in sentence
+    assert list(describe_selftests(ENGLISH, replace(add_selftests(missing), coverage=0.16))) == []
 
 
 @check_each(
