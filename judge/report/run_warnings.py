@@ -109,9 +109,19 @@ def explain_imputation(t: Translator, summary: Summary) -> str:
     """Return what the means have for missing grades; "" where no grade is missing, or all are."""
     if not 0 < summary.judged < summary.judgments:
         return ""
+    left_out = max(engine.measures[summary.measures[0]].unknown for engine in summary.engines.values())
+    if not left_out:
+        return t(
+            " Missing grades do not count as “no”: they are imputed from similar judged snippets of the same"
+            " query."
+        )
     return t(
-        " Missing grades do not count as “no”: they are imputed from similar judged snippets of the same"
-        " query."
+        " Missing grades do not count as “no”: queries with too few judged snippets are left out of"
+        " {measure} ({count:,} of {queries}), and on the others, missing grades are imputed from similar"
+        " judged snippets of the same query.",
+        measure=name_mean(summary.measures[0]),
+        count=left_out,
+        queries=count_queries(t, summary.queries),
     )
 
 

@@ -19,7 +19,7 @@ from judge.report.run_warnings import (
 )
 from judge.report.selftest_sentences import describe_selftests, warn_unreliable
 from tests.support.cases import check_each
-from tests.unit.report.summaries import BASE
+from tests.unit.report.summaries import BASE, make_mean, make_summary
 
 MEANS = {
     "a": FlaggedMeans(0.5, 0.3, 0.35),
@@ -52,6 +52,14 @@ def test_grades_are_imputed_only_where_something_is_judged() -> None:
     assert "10 of 10 judgments have no grade" in warn_incomplete(ENGLISH, none)
     nearly = replace(some, judgments=2000, judged=1999, coverage=0.9995)
     assert "1 of 2,000 judgments has no grade (coverage >99.9%)" in warn_incomplete(ENGLISH, nearly, 1.0)
+    stopped = replace(
+        make_summary({"A": {"P@5": make_mean(0.5, unknown=7)}, "B": {"P@5": make_mean(0.5)}}),
+        judgments=10, judged=4, coverage=0.4, queries=10,
+    )  # fmt: skip
+    assert (
+        "queries with too few judged snippets are left out of P@5 (7 of 10 queries), and on the others,"
+        " missing grades are imputed"
+    ) in warn_incomplete(ENGLISH, stopped)
     assert "插补" in warn_incomplete(CHINESE, some)
     assert "插补" not in warn_incomplete(CHINESE, none)
 
