@@ -126,7 +126,7 @@ def _warn(
     if labelled < ENOUGH_LABELS and labelled < len(plans[0].units):
         yield Message(
             "with fewer than {enough} labels, intervals can be slightly too narrow: draw more with another"
-            " --seed",
+            " --seed; if you look at the result after each draw, each one, also the first, needs --rounds 2",
             enough=ENOUGH_LABELS,
         )
     if labelled < drawn:

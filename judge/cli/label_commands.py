@@ -238,7 +238,14 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
             " engines.",
             least=MIN_LABELLED,
         )
-    if plan.reserve:
+    if not plan.reserve:
+        print_message(
+            "There is no reserve: by the assessor's grades, {plan.measure} has a value on every query."
+            if plan.count < plan.queries
+            else "There is no reserve: these are all queries of the run.",
+            plan=plan,
+        )
+    else:
         print_message(
             "Label in the order of the file. The reserve replaces queries without a value: by the assessor's"
             " grades, {plan.measure} has no value on {plan.without_value} of {plan.queries}, because nothing"

@@ -671,6 +671,9 @@ def test_a_plan_needs_no_reserve_where_every_query_has_a_value(plain_run: Path, 
     assert "plan.csv: 3 queries (24 pairs); fill in" in text
     assert "reserve" not in read_plan(tmp_path / "plan.csv")[0]
     assert "in reserve" not in text
+    assert "There is no reserve: by the assessor's grades, nDCG@10 has a value on every query." in text
+    everything = run_agree(plain_run, "--plan", 6, "--out", tmp_path / "all.csv")
+    assert "There is no reserve: these are all queries of the run." in everything
     assert (
         "Fewer than 20 labelled queries measure agreement, but do not correct the scores of engines." in text
     )
@@ -770,6 +773,9 @@ def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
     assert pair.ci95
     assert full.ci95
     assert pair.ci95[1] - pair.ci95[0] > full.ci95[1] - full.ci95[0]
+    assert result.warnings[0].endswith(
+        "if you look at the result after each draw, each one, also the first, needs --rounds 2"
+    )
     assert "5 drawn pairs have no label" in result.warnings[1]
     partly.write_text(partly.read_text() + "q1,nothing,1\nq2,nowhere,1\n")
     warnings = judge.decide_order(unfair_run, partly, [plan]).warnings
