@@ -131,9 +131,9 @@ class QueryBuilder:
         """Add what a row says of the query; raise InputError where an earlier row has another value."""
         if row.query != self.first.query and normalise_text(row.query) != normalise_text(self.first.query):
             raise InputError(
-                "{place}: {row.query_id!r} is {row.query!r:.80} here and {other.query!r:.80} at"
-                " {other_place}; give every query its own id",
-                place=row.locate_field("query_id"),
+                "{place}: the query of {row.query_id!r} is {row.query!r:.80} here and"
+                " {other.query!r:.80} at {other_place}; give every query its own id",
+                place=row.location,
                 row=row,
                 other=self.first,
                 other_place=self.first.location,

@@ -416,7 +416,8 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
     assert "d.jsonl:2" in twice
     assert "d.jsonl:1" in twice
     two_texts = get_refusal(write_rows(path, [ROW, {**ROW, "rank": 2, "query": "another"}]))
-    assert "'1' is 'another' here and 'q' at" in two_texts
+    assert ": the query of '1' is 'another' here and 'q' at" in two_texts
+    assert "field" not in two_texts
     two_answers = get_refusal(
         write_rows(path, [{**ROW, "reference": "x"}, {**ROW, "rank": 2, "reference": "y"}])
     )
@@ -863,7 +864,7 @@ def test_columns_with_several_values_for_one_query_are_named_in_order() -> None:
     [
         (
             [{"query_id": "1", "query": "tea"}, {"query_id": "1", "query": "coffee"}],
-            "第 2 行：字段 'query_id'：'1' 在此处为 'coffee'，在第 1 行为 'tea'；请为每条查询指定不同的 ID",
+            "第 2 行：'1' 的查询在此处为 'coffee'，在第 1 行为 'tea'；请为每条查询指定不同的 ID",
         ),
         (
             [{"query": "tea", "reference": "green"}, {"query": "tea", "reference": "black"}],
