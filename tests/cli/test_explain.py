@@ -114,7 +114,7 @@ def test_an_unreadable_reply_is_asked_again_once_and_then_missing(tmp_path: Path
     out, code, output = run_explained(tmp_path, answer)
     assert code == 3, output
     assert len(replies) == 8
-    assert "judge: explain: not every question has an answer (4 of 4 failed with " in output
+    assert "judge: explain: not every question has an answer (4 of 4 failed: " in output
     assert (
         "; run the same command again to get the rest; if the model replies so again, use another" in output
     )

@@ -80,7 +80,7 @@ def test_a_budget_needs_a_price_and_a_table_is_enough(tmp_path: Path) -> None:
         words = (*make_words(data, server), "--out", tmp_path / "r" / "x", "--budget", 1)
         refused = run_judge(*words)
         assert refused.returncode == 2
-        assert "openai:fake at http://127.0.0.1" in refused.stderr
+        assert "openai:fake at 'http://127.0.0.1" in refused.stderr
         assert not (tmp_path / "r").exists()
         assert server.requests == []
         result = run_judge(*words, "--prices", tmp_path / "mine.toml")
@@ -184,7 +184,9 @@ def test_the_output_of_a_run_that_stopped_begins_with_the_reason(tmp_path: Path)
     output.seek(0)
     _, reason, imputed, *others = output.read().splitlines()
     assert reason.startswith("judge: stopped with 23 of 30 unjudged: --max-calls 7 is used up")
-    assert imputed.startswith("Missing grades do not count as “no”: they are imputed")
+    assert imputed.startswith(
+        "Missing grades do not count as “no”: queries with too few judged snippets are left out"
+    )
     assert not any("have no grade" in line for line in others)
     first = compared.stdout.splitlines()[0]
     assert first.startswith("23 of 30 judgments have no grade (coverage 23.3%): not judged yet (23). Missing")

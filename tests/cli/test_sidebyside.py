@@ -151,7 +151,7 @@ def test_too_few_answers_end_with_code_3_and_the_reason(run: Path, server: Loopb
     with LoopbackServer(lambda _: Reply(status=500)) as failing:
         failed = run_judge(*words, failing.openai_url, "--attempts", 1, "--max-wait", 1)
     assert failed.returncode == 3
-    assert "not every question has an answer (14 of 14 failed with" in failed.stderr
+    assert "not every question has an answer (14 of 14 failed: the server failed" in failed.stderr
     assert (run / "summary.json").read_bytes() == before
 
     def answer(request: ChatRequest) -> Reply:
@@ -160,7 +160,7 @@ def test_too_few_answers_end_with_code_3_and_the_reason(run: Path, server: Loopb
     with LoopbackServer(answer) as half:
         result = run_judge(*words, half.openai_url, "--min-coverage", 0.5)
     assert result.returncode == 0, result.stderr
-    assert "sidebyside: not every question has an answer (2 of 14 failed with" in result.stdout
+    assert "sidebyside: not every question has an answer (2 of 14 failed: " in result.stdout
     assert run_judge(*words, server.openai_url).returncode == 0
 
 

@@ -176,7 +176,7 @@ def test_refused_pairs_of_a_first_query_are_not_counted_with_errors_of_the_serve
     assert [failures.count(failure, "q1") for failure in one_query] == [None] * 69
     # Where the address of the server is unknown, the name of the model stands for it.
     reason = str(failures.count(failed, "q1"))
-    assert "30 requests in a row failed with 'server_error' at openai:m, the last one: down" in reason
+    assert "30 requests in a row failed with 'server_error' at 'openai:m', the last one: down" in reason
     assert failures.count(refused, "q2") is None
     assert "42 requests in a row failed with 'bad_request'" in str(failures.count(refused, "q3"))
     failures.reset()

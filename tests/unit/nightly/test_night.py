@@ -129,7 +129,7 @@ def test_a_night_that_lacks_answers_is_completed_before_it_is_made_the_baseline(
     drift, broken = project.run_night(day)["reasons"]
     command = f"judge baseline set {project.nights / day}"
     assert drift.endswith(
-        "to accept the change: run the same command again until no judgment or answer is missing, then"
+        f"to accept the change: run {project.get_command(day)} until no judgment or answer is missing, then"
         f" {command}"
     )
     assert broken.startswith("amber: ")
@@ -401,9 +401,9 @@ def test_drift_while_the_assessor_is_away_is_gone_on_with(project: NightlyProjec
                 "odd",
                 min_coverage,
                 lambda request: request.number % 4 == 0,
-                "the canaries: more than max_missing 10% of the requests failed (32 of 128 failed with"
-                " 'bad_request': HTTP 400 odd: not this); run the same command again to get the rest; if the"
-                " server refuses these again, raise max_missing in [nightly]",
+                "the canaries: more than max_missing 10% of the requests failed (32 of 128 failed: the server"
+                " rejected the request as malformed: HTTP 400 odd: not this); run the same command again to"
+                " get the rest; if the server refuses these again, raise max_missing in [nightly]",
             )
             for min_coverage in (0.5, 0.99)
         ],
