@@ -271,7 +271,7 @@ class Assessor:
             repeat=assignment.repeat,
             grade=verdict.grade if verdict else None,
             reason=verdict.reason if verdict else "",
-            error=failure.error if failure else None,
+            error=failure.kind if failure else None,
             assessor=self.name,
             prompt_version=assignment.prompt_version,
             params=verdict.params if verdict else normalise_params(self.model.params),

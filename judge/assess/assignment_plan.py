@@ -13,7 +13,7 @@ import numpy as np
 from judge.assess.assessor import Assessor, Assignment
 from judge.files.cache import FileCache
 from judge.files.judgment_log import Indices
-from judge.models.batch_api import BatchReply
+from judge.models.providers import ModelResult
 from judge.records import Judgment, Pair
 from judge.store.store import VerdictStore
 
@@ -34,7 +34,7 @@ class VerdictRequest:
     index: int
     assignment: Assignment
     others: tuple[IndexedAssignment, ...] = ()
-    batch_reply: BatchReply | None = None
+    batch_reply: ModelResult | None = None
 
     @property
     def assignments(self) -> tuple[IndexedAssignment, ...]:

@@ -20,8 +20,9 @@ from judge.assess.batch_replies import MIN_FAILED, ReplyReader, is_final, make_b
 from judge.client.budget import bound_cost
 from judge.errors import AccountError, CallError, LimitReached, RequestRejected, RunIncomplete, StoreError
 from judge.messages import Message
-from judge.models.batch_api import BatchReply, BatchStatus
+from judge.models.batch_api import BatchStatus
 from judge.models.negotiation import RequestParams
+from judge.models.providers import ModelResult
 
 #: Seconds between two looks at a batch: at first, the factor from one to the next, and at most.
 _POLL_INTERVAL, _POLL_GROWTH, _MAX_POLL_INTERVAL = 1.0, 1.5, 60.0
@@ -63,7 +64,7 @@ class BatchRunner:
 
     async def collect(
         self, assignments: Mapping[str, Assignment]
-    ) -> AsyncGenerator[Mapping[str, BatchReply], None]:
+    ) -> AsyncGenerator[Mapping[str, ModelResult], None]:
         """Submit `assignments`, by key, and yield the replies of each batch when it has ended.
 
         A batch that is in the store already is not submitted again. No reply is yielded for assignments that
@@ -191,7 +192,7 @@ class BatchRunner:
             batch_status = await self.batch_client.create(batch_id, file_id)
         except (AccountError, RequestRejected) as error:
             may_be_charged = False
-            if explanation := self.batch_client.explain_refusal(error):
+            if explanation := self.batch_client.explain_rejection(error):
                 raise explanation from error
             raise
         finally:
@@ -205,7 +206,7 @@ class BatchRunner:
 
     async def _read(
         self, batch_id: str, status: BatchStatus, assignments: Mapping[str, Assignment]
-    ) -> dict[str, BatchReply] | None:
+    ) -> dict[str, ModelResult] | None:
         """Return the replies to `assignments` in the files of a batch that ended, None for one that is lost.
 
         A request that the server did not process has none.

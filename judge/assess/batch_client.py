@@ -68,8 +68,8 @@ class BatchClient:
                     raise
                 try:
                     batch_status = await self._find(file_id, datetime.now(UTC))
-                except AccountError as refusal:  # the batch may be there
-                    raise self._make_lookup_error(refusal) from refusal
+                except AccountError as rejection:  # the batch may be there
+                    raise self._make_lookup_error(rejection) from rejection
                 if batch_status is None:
                     raise
                 return batch_status
@@ -164,7 +164,7 @@ class BatchClient:
                     ) from error
                 await token.sleep(_RETRY_INTERVAL)
 
-    def explain_refusal(self, error: CallError) -> RunIncomplete | None:
+    def explain_rejection(self, error: CallError) -> RunIncomplete | None:
         """Return the error of a batch that was refused, with what to do; None where `error` says it."""
         # The first pair has shown in realtime that the model exists: it is not judged in batches.
         if isinstance(error, AccountError) and error.kind not in ("not_found", "model_not_found"):

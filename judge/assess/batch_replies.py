@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from judge.assess.assessor import Assessor, Assignment
 from judge.client.client import make_failed_call
 from judge.errors import CallError, RequestRejected, RetryableError
-from judge.models.batch_api import BatchApi, BatchReply, BatchStatus
+from judge.models.batch_api import BatchApi, BatchStatus
 from judge.models.negotiation import RequestParams
+from judge.models.providers import ModelResult
 from judge.records import ANSWERED, Call, Completion
 
 #: The fewest failed requests for which the rest of the run is not judged in realtime.
@@ -16,7 +17,7 @@ MIN_FAILED = 10
 _READINGS, _READINGS_WITHOUT_FILES = 2, 6
 
 
-def make_batch_call(reply: BatchReply) -> Call:
+def make_batch_call(reply: ModelResult) -> Call:
     """Return the record of the request that led to `reply`."""
     if isinstance(reply, Completion):
         return Call(ANSWERED, reply.usage, in_batch=True)
@@ -39,14 +40,14 @@ class ReplyReader:
     #: The numbers of requests without a reply in the readings of a complete batch.
     _absent_counts: list[int] = field(default_factory=list)
 
-    async def read(self, status: BatchStatus) -> dict[str, BatchReply]:
+    async def read(self, status: BatchStatus) -> dict[str, ModelResult]:
         """Return the replies in the files, and an error for each other request of a complete batch.
 
         Raises RetryableError until enough readings agree on the number of these requests.
         """
         if self._absent_counts and not status.files:  # a batch can end before its files have ids
             status = await self.api.retrieve(status.id)
-        replies: dict[str, BatchReply] = {}
+        replies: dict[str, ModelResult] = {}
         unprocessed: set[str] = set()
         has_lines = False
         async for line in self.api.read_lines(status):

@@ -25,7 +25,7 @@ from judge.assess.batch import BatchRunner
 from judge.assess.batch_client import BatchClient
 from judge.assess.pair_runner import PairRunner, PairScheduler
 from judge.assess.progress import JudgmentRecorder, ProgressListener
-from judge.client.availability import MAX_REFUSALS
+from judge.client.availability import MAX_REJECTIONS
 from judge.client.client import ModelClient
 from judge.client.limiter import Circuit
 from judge.errors import Interrupted, JudgeError, StoreError
@@ -154,10 +154,10 @@ async def judge_pairs(
         recorder.begin(store, member.title)
         missing = log.find_missing_indices()
         # An earlier start may have stopped at the pairs that come first now.
-        first_calls = store.read_calls(plan.iter_keys(missing[:MAX_REFUSALS]))
+        first_calls = store.read_calls(plan.iter_keys(missing[:MAX_REJECTIONS]))
         client.availability.record_earlier_runs(
             has_completion=recorder.has_verdict,
-            was_refused=any(call.outcome == "bad_request" for call in first_calls),
+            was_rejected=any(call.outcome == "bad_request" for call in first_calls),
         )
         if missing.size:
             runner = PairRunner(assessor, client, recorder)

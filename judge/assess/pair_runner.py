@@ -19,8 +19,8 @@ from judge.assess.progress import JudgmentRecorder
 from judge.client.client import ModelClient, PairPermit
 from judge.errors import PARSE_ERROR_KINDS, ErrorKind, RunIncomplete
 from judge.messages import Message
-from judge.models.batch_api import BatchReply
 from judge.models.error_mapping import shorten
+from judge.models.providers import ModelResult
 from judge.models.redaction import mask
 from judge.records import Completion, Prompt
 from judge.store.leases import Busy
@@ -36,7 +36,7 @@ _MAX_ONLY_THINKING = 5
 #: Kinds of errors that can concern the pairs of some queries alone.
 _PAIR_ERRORS = frozenset({"bad_request", "too_long"})
 #: Errors of these kinds must be of so many queries for the run to stop.
-_MIN_REFUSED_QUERIES = 3
+_MIN_REJECTED_QUERIES = 3
 #: Characters of a reply that a message shows.
 _MAX_REPLY = 160
 #: What to do about errors of the server that every pair has.
@@ -192,7 +192,7 @@ class PairRunner:
         return answer
 
 
-def _send_after_reply(reply: BatchReply, send: SendPrompt) -> SendPrompt:
+def _send_after_reply(reply: ModelResult, send: SendPrompt) -> SendPrompt:
     """Return a function that gives `reply` to its first prompt, and sends the later ones by `send`.
 
     Where `reply` is an error that the request may not have in realtime, the first prompt is sent, too.
@@ -220,34 +220,34 @@ class ConsecutiveFailures:
     def reset(self) -> None:
         """Begin again at 0, because an answer has a verdict."""
         self._failed = self._unreadable = self._only_thinking = 0
-        #: The query of each refused pair.
-        self._refused_queries = list[str]()
+        #: The query of each rejected pair.
+        self._rejected_queries = list[str]()
 
     def count(self, failure: Failure, query_id: str) -> RunIncomplete | None:
         """Count `failure` of a pair of a query, and return why the run should stop, None where it goes on.
 
-        Where a request was accepted, a refusal concerns its pair. Where none was, the server may refuse all
+        Where a request was accepted, a rejection concerns its pair. Where none was, the server may reject all
         pairs of the first queries.
         """
-        is_refusal = failure.error in _PAIR_ERRORS
-        if failure.error not in _ADVICE or (is_refusal and self._client.availability.has_completion):
+        is_rejection = failure.kind in _PAIR_ERRORS
+        if failure.kind not in _ADVICE or (is_rejection and self._client.availability.has_completion):
             self._failed = 0
-            self._refused_queries.clear()
-        elif is_refusal:
-            self._refused_queries.append(query_id)
+            self._rejected_queries.clear()
+        elif is_rejection:
+            self._rejected_queries.append(query_id)
         else:
             self._failed += 1
-        count = len(self._refused_queries) if is_refusal else self._failed
-        self._unreadable = self._unreadable + 1 if failure.error in PARSE_ERROR_KINDS else 0
+        count = len(self._rejected_queries) if is_rejection else self._failed
+        self._unreadable = self._unreadable + 1 if failure.kind in PARSE_ERROR_KINDS else 0
         self._only_thinking = self._only_thinking + 1 if failure.thinking else 0
-        is_of_all = not is_refusal or len({*self._refused_queries}) >= _MIN_REFUSED_QUERIES
+        is_of_all = not is_rejection or len({*self._rejected_queries}) >= _MIN_REJECTED_QUERIES
         if count >= _MAX_FAILED and is_of_all:
             return RunIncomplete(
                 "{count:,} requests in a row failed with {error!r} at {endpoint!r}, the last one: {detail};"
                 " {advice}, then run the same command again; all judgments are saved",
-                advice=_ADVICE[failure.error],
+                advice=_ADVICE[failure.kind],
                 count=count,
-                error=ErrorKind(failure.error),
+                error=ErrorKind(failure.kind),
                 endpoint=self._client.server_name,
                 detail=Message(failure.detail),
             )
@@ -271,9 +271,9 @@ class ConsecutiveFailures:
 
 def _describe_reply(failure: Failure) -> Message:
     # A server may send a refusal in a field of its own.
-    reply = failure.detail if failure.error == "refusal" and not failure.reply else failure.reply
+    reply = failure.detail if failure.kind == "refusal" and not failure.reply else failure.reply
     if not reply:
         return Message("all empty")
     line = shorten(mask(reply[: 4 * _MAX_REPLY]))  # nothing shaped like a key
     excerpt = line if len(line) <= _MAX_REPLY else f"{line[:_MAX_REPLY]}…"
-    return Message("the last reply ({error}): {excerpt!r}", error=ErrorKind(failure.error), excerpt=excerpt)
+    return Message("the last reply ({error}): {excerpt!r}", error=ErrorKind(failure.kind), excerpt=excerpt)

@@ -14,8 +14,8 @@ _MAX_STARTUP = 20.0
 _MAX_LASTING = 0.5
 #: Timeouts and HTML pages after which a run stops at a server that has not answered.
 _MAX_TIMEOUTS, _MAX_PAGES = 3, 3
-#: Equal refusals of an unknown kind after which it stops at one that has accepted no request.
-MAX_REFUSALS = 3
+#: Equal rejections of an unknown kind after which it stops at one that has accepted no request.
+MAX_REJECTIONS = 3
 #: What differs in a message from request to request, such as a number or an id.
 _VARYING_WORD = re.compile(r"\w*\d\w*", re.ASCII)
 #: Broken connections after which it stops, when they take this many seconds.
@@ -38,8 +38,8 @@ class ServerAvailability:
         self._has_response = False
         #: Whether the server accepted a request, in this run or, as the store shows, in an earlier one.
         self.has_completion = False
-        #: Whether the server refused the same requests in an earlier run, which may have stopped for it.
-        self._was_refused = False
+        #: Whether the server rejected the same requests in an earlier run, which may have stopped for it.
+        self._was_rejected = False
         #: What the last error says that a retry may solve.
         self.last_error = ""
         #: The longest Retry-After that was waited for, in seconds.
@@ -59,10 +59,10 @@ class ServerAvailability:
             ),
         )
 
-    def record_earlier_runs(self, *, has_completion: bool, was_refused: bool) -> None:
-        """Record what the store shows of earlier runs: an accepted request, a refusal of the next ones."""
+    def record_earlier_runs(self, *, has_completion: bool, was_rejected: bool) -> None:
+        """Record what the store shows of earlier runs: an accepted request, a rejection of the next ones."""
         self.has_completion = self.has_completion or has_completion
-        self._was_refused = was_refused
+        self._was_rejected = was_rejected
 
     def record_completion(self) -> None:
         """Record that the server accepted a request."""
@@ -77,8 +77,8 @@ class ServerAvailability:
         if not isinstance(error, ConnectionFailed | TimedOut | NoResponse):
             self._has_response = True
         if isinstance(error, RequestRejected):
-            is_of_pair = self.has_completion or self._was_refused
-            return None if is_of_pair else self._startup_errors.check_refusal(error)
+            is_of_pair = self.has_completion or self._was_rejected
+            return None if is_of_pair else self._startup_errors.check_rejection(error)
         if not isinstance(error, RetryableError):
             return None
         self.last_error = error.detail
@@ -129,24 +129,24 @@ class _StartupErrors:
     def __init__(self, endpoint: str, limits: RequestLimits) -> None:
         self._endpoint = endpoint
         self._limits = limits
-        self._timeouts = self._pages = self._broken = self._refusals = 0
-        self._refusal = ""
+        self._timeouts = self._pages = self._broken = self._rejections = 0
+        self._rejection = ""
 
-    def check_refusal(self, error: RequestRejected) -> str | None:
-        """Count an unknown refusal and return why the run should stop, None where it should go on.
+    def check_rejection(self, error: RequestRejected) -> str | None:
+        """Count an unknown rejection and return why the run should stop, None where it should go on.
 
-        As long as no request was accepted, the same refusal in a row concerns the requests, not their pairs.
+        As long as no request was accepted, equal rejections in a row concern the requests, not their pairs.
         """
-        refusal = _VARYING_WORD.sub("", error.detail) if error.kind == "bad_request" else ""
-        self._refusals = self._refusals + 1 if refusal == self._refusal else 1
-        self._refusal = refusal
-        if not refusal or self._refusals < MAX_REFUSALS:
+        rejection = _VARYING_WORD.sub("", error.detail) if error.kind == "bad_request" else ""
+        self._rejections = self._rejections + 1 if rejection == self._rejection else 1
+        self._rejection = rejection
+        if not rejection or self._rejections < MAX_REJECTIONS:
             return None
         return Message(
             "{endpoint!r} refused the first {count} requests with the same error: {detail}; check --base-url,"
             " the model and its options (if they are right, the next start does not stop here)",
             endpoint=self._endpoint,
-            count=MAX_REFUSALS,
+            count=MAX_REJECTIONS,
             detail=Message(error.detail),
         )
 

@@ -216,7 +216,7 @@ class ModelClient:
             permit.recorder.end_call(call)
         self.availability.record_completion()
         self._retry_budget.deposit()
-        self.limiter.record_answer(current)
+        self.limiter.record_response(current)
         return completion
 
     def _record_error(self, error: CallError, permit: Permit) -> None:
@@ -224,7 +224,7 @@ class ModelClient:
         if isinstance(error, AccountError):
             self.cancel_token.cancel(error)  # at once, before another pair gets the permit
         elif isinstance(error, RequestRejected):
-            self.limiter.record_answer(permit)
+            self.limiter.record_response(permit)
         elif isinstance(error, RetryableError):
             throttled = error.kind == "rate_limit" or error.retry_after is not None
             # Without retries, the run does not wait for a server that fails.

@@ -102,19 +102,19 @@ class AdaptiveLimiter:
                 self._probed_at = -inf
         self._admit()
 
-    def record_answer(self, permit: Permit) -> None:
+    def record_response(self, permit: Permit) -> None:
         """Record that the server answered: with a success, or with an error of this request alone."""
         self._outage_since = None
         self._answered_at = _read_clock()
         if self.circuit is Circuit.CLOSED:
             self._failures = 0
-            self._estimator.record_answer()
+            self._estimator.record_response()
         elif permit.number >= self._epoch_start:
             self._start_epoch(self._answered_at)
             self.circuit = Circuit.CLOSED
             self._estimator.start(self._answered_at, self._epoch_start, self._answered_at - permit.sent_at)
         else:
-            self._estimator.record_late_answer()
+            self._estimator.record_late_response()
         self._admit()
 
     def record_failure(self, permit: Permit, retry_after: float | None = None, *, throttled: bool) -> None:

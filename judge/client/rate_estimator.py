@@ -163,11 +163,11 @@ class RateEstimator:
         if self._rate_start <= permit.number <= self._last_safe:
             self._throttled_safe += 1
 
-    def record_late_answer(self) -> None:
+    def record_late_response(self) -> None:
         """Record the answer to a request that was sent before the circuit opened."""
         self._successes += 1
 
-    def record_answer(self) -> None:
+    def record_response(self) -> None:
         """Record an answer: the rate and the concurrency grow."""
         self._successes += 1
         self._answers_since += 1

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Protocol, runtime_checkable
 
-from judge.errors import CallError
 from judge.models.error_mapping import JsonBody
 from judge.models.negotiation import RequestParams
 from judge.models.providers import Model
@@ -17,8 +16,6 @@ from judge.records import Completion, Prompt
 
 #: The most requests of a batch, at OpenAI and at Alibaba Cloud.
 MAX_REQUESTS = 50_000
-#: The reply to a request of a batch.
-BatchReply = Completion | CallError
 
 
 @dataclass(frozen=True, slots=True)

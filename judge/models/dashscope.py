@@ -94,7 +94,7 @@ class DashScope:
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
-        params = self._negotiation.params
+        params = self._negotiation.current
         sent = params.add_format(prompt.schema)
         json_body = await self._post(prompt, sent)
         if isinstance(json_body, ErrorResponse):

@@ -103,18 +103,18 @@ class Negotiation:
     ) -> None:
         self._forms = forms
         self._optional = optional
-        self.params = RequestParams(params, forms[0])
+        self.current = RequestParams(params, forms[0])
 
-    def step_down(self, refused_params: RequestParams, response: ErrorResponse) -> ParametersRejected | None:
+    def step_down(self, rejected_params: RequestParams, response: ErrorResponse) -> ParametersRejected | None:
         """Drop what a server refused and return the error to raise; return None if nothing can be dropped.
 
         Of many calls that are refused at the same time, the first one changes the parameters.
         """
         if response.status not in NEGOTIABLE:
             return None
-        reduced = self._reduce(refused_params, f"{response.code} {response.param} {response.message}")
-        if reduced is not None and self.params is refused_params:
-            self.params = reduced
+        reduced = self._reduce(rejected_params, f"{response.code} {response.param} {response.message}")
+        if reduced is not None and self.current is rejected_params:
+            self.current = reduced
         return None if reduced is None else ParametersRejected("unsupported", shorten(response.message))
 
     def _reduce(self, params: RequestParams, message: str) -> RequestParams | None:

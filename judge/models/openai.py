@@ -46,7 +46,7 @@ class OpenAI:
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
-        params = self._negotiation.params
+        params = self._negotiation.current
         if self._sent_for != (params, prompt.schema):
             # One object for many requests, so that what is made of the parameters is made once.
             self._sent_for, self._sent = (params, prompt.schema), params.add_format(prompt.schema)

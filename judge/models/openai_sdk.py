@@ -108,7 +108,7 @@ class OpenAIBatchApi:
     @property
     def params(self) -> RequestParams:
         """The parameters that a request has now."""
-        return self._negotiation.params
+        return self._negotiation.current
 
     def make_line(self, custom_id: str, prompt: Prompt, params: RequestParams) -> bytes:
         """Return the line of a request; raise RequestRejected when it cannot be sent as UTF-8."""

@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from judge.errors import InputError, SetupError, suggest_name
+from judge.errors import CallError, InputError, SetupError, suggest_name
 from judge.messages import Message, SeparatedNames
 from judge.records import EXPECTED, LEXICAL, Completion, Params, Prompt, Sampling
 
@@ -40,6 +40,10 @@ class Model(Protocol):
 
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""
+
+
+#: How a request to a model ended.
+ModelResult = Completion | CallError
 
 
 class LocalModel:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from judge.errors import ConnectionFailed, SetupError, advise_install
-from judge.models.providers import Model
+from judge.models.providers import Model, ModelResult
 from judge.models.redaction import mask
-from judge.models.worker_model import PromptWorker, Result, Worker, WorkerLost
+from judge.models.worker_model import PromptWorker, Worker, WorkerLost
 from judge.records import Prompt
 
 try:
@@ -87,8 +87,8 @@ class _RayWorker:
     async def send(self, prompts: Mapping[int, Prompt]) -> None:
         await self._call("send", prompts)
 
-    async def receive(self) -> Mapping[int, Result]:
-        results: Mapping[int, Result] = await self._call("receive")
+    async def receive(self) -> Mapping[int, ModelResult]:
+        results: Mapping[int, ModelResult] = await self._call("receive")
         return results
 
     async def _call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401 - as the method returns

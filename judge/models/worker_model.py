@@ -12,7 +12,7 @@ from itertools import count
 from typing import Protocol
 
 from judge.errors import CallError, ConnectionFailed, RetryableError
-from judge.models.providers import Model
+from judge.models.providers import Model, ModelResult
 from judge.models.redaction import mask
 from judge.records import Completion, Prompt
 
@@ -20,7 +20,6 @@ from judge.records import Completion, Prompt
 _MAX_WAIT, _PAUSE = 60.0, 1.0
 #: Seconds for which prompts, and results, are collected: a message costs more CPU time than a pair.
 _COLLECT = 0.01
-Result = Completion | CallError
 
 
 class WorkerLost(Exception):
@@ -36,7 +35,7 @@ class Worker(Protocol):
     async def send(self, prompts: Mapping[int, Prompt]) -> None:
         """Start a request for each of the numbered prompts."""
 
-    async def receive(self) -> Mapping[int, Result]:
+    async def receive(self) -> Mapping[int, ModelResult]:
         """Wait until a request has ended; return the new results by the numbers of their prompts."""
 
 
@@ -55,8 +54,8 @@ class PromptWorker:
 
     def __init__(self, open_model: Callable[[], Model]) -> None:
         self._model = open_model()
-        self._tasks: dict[asyncio.Task[Result], int] = {}
-        self._ended: list[asyncio.Task[Result]] = []
+        self._tasks: dict[asyncio.Task[ModelResult], int] = {}
+        self._ended: list[asyncio.Task[ModelResult]] = []
         self._has_ended = asyncio.Event()
 
     async def wait_until_ready(self) -> None:
@@ -69,7 +68,7 @@ class PromptWorker:
             self._tasks[task] = number
             task.add_done_callback(self._end_task)
 
-    async def receive(self) -> Mapping[int, Result]:
+    async def receive(self) -> Mapping[int, ModelResult]:
         """Wait until a request has ended; return the new results by the numbers of their prompts."""
         await self._has_ended.wait()
         await asyncio.sleep(_COLLECT)
@@ -77,13 +76,13 @@ class PromptWorker:
         ended, self._ended = self._ended, []
         return {self._tasks.pop(task): task.result() for task in ended}
 
-    async def _complete(self, prompt: Prompt) -> Result:
+    async def _complete(self, prompt: Prompt) -> ModelResult:
         try:
             return await self._model.complete(prompt)
         except CallError as error:
             return error
 
-    def _end_task(self, task: asyncio.Task[Result]) -> None:
+    def _end_task(self, task: asyncio.Task[ModelResult]) -> None:
         self._ended.append(task)
         self._has_ended.set()
 
@@ -151,7 +150,7 @@ class _Connection:
     def __init__(self, worker: Worker, update: Callable[[], None]) -> None:
         self.is_ready = False
         self.error = ""
-        self.waiting: dict[int, asyncio.Future[Result]] = {}
+        self.waiting: dict[int, asyncio.Future[ModelResult]] = {}
         self._worker = worker
         self._update = update
         self._numbers = count()
@@ -159,10 +158,10 @@ class _Connection:
         self._has_prompts = asyncio.Event()
         self.task = asyncio.create_task(self._exchange_messages())
 
-    async def complete(self, prompt: Prompt) -> Result:
+    async def complete(self, prompt: Prompt) -> ModelResult:
         """Return the result of the worker, or a RetryableError when the worker is lost before."""
         number = next(self._numbers)
-        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[ModelResult] = asyncio.get_running_loop().create_future()
         self.waiting[number] = future
         self._to_send[number] = prompt
         self._has_prompts.set()
@@ -205,7 +204,7 @@ class _Connection:
         self.is_ready = is_ready
         self._update()
 
-    def _set_results(self, results: Mapping[int, Result]) -> None:
+    def _set_results(self, results: Mapping[int, ModelResult]) -> None:
         for number, result in results.items():
             future = self.waiting.get(number)
             if future is not None and not future.done():

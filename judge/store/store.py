@@ -3,7 +3,7 @@
 A verdict counts once it is committed (WAL, synchronous=FULL). A lease is written before a call is paid for,
 so that two processes never pay for one key; leases of a process that died expire. A key in a batch
 (`judge.store.batches`) is paid for, too, until its reply is in the ledger. Failures are stored as calls (they
-may have cost money), never as verdicts. The refusal of a content filter is final: a key with such a call is
+may have cost money), never as verdicts. The rejection by a content filter is final: a key with such a call is
 not paid for again.
 """
 
@@ -36,7 +36,7 @@ _SAVE_VERDICT = (
     " checksum, judged_at) VALUES (?, ?, ?, ?, ?, ?, CAST(? AS TEXT), ?, ?)"
 )
 _FIND_VERDICTS = "SELECT key, grade, body, checksum FROM verdicts WHERE key IN ({})"
-_FIND_REFUSALS = f"SELECT key, detail FROM calls WHERE outcome = '{CONTENT_FILTER}' AND key IN ({{}})"  # noqa: S608  # a constant
+_FIND_FILTERED = f"SELECT key, detail FROM calls WHERE outcome = '{CONTENT_FILTER}' AND key IN ({{}})"  # noqa: S608  # a constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ class Failure:
     """Why an assignment has no verdict: the kind of error, its detail and the last reply.
 
     `advice` names what helps against a reply that cannot be parsed; `thinking` is True when the model
-    returned thinking and no answer. The store has only the refusals of a provider's content filter.
+    returned thinking and no answer. The store has only those of a provider's content filter.
     """
 
-    error: str
+    kind: str
     detail: str = ""
     reply: str = ""
     advice: str = ""
@@ -153,11 +153,11 @@ class VerdictStore:
         return verdicts
 
     def find_answers(self, keys: Iterable[str]) -> dict[str, VerdictOrFailure]:
-        """Return the stored verdicts among `keys`, and the refusals of content filters without one."""
+        """Return the stored verdicts among `keys`, and the failures of a content filter for the others."""
         keys = list(keys)
         answers: dict[str, VerdictOrFailure] = dict(self.find_verdicts(keys))
         for chunk in split_keys(key for key in keys if key not in answers):
-            answers |= _read_refusals(self._select(_FIND_REFUSALS, chunk))
+            answers |= _read_filtered(self._select(_FIND_FILTERED, chunk))
         return answers
 
     def read_calls(self, keys: Iterable[str]) -> Iterator[Call]:
@@ -239,8 +239,8 @@ class VerdictStore:
         self, connection: sqlite3.Connection, keys: Sequence[str]
     ) -> list[VerdictOrFailure | Lease | Busy]:
         marks = ",".join("?" * len(keys))
-        refusals = connection.execute(_FIND_REFUSALS.format(marks), keys)
-        results: dict[str, VerdictOrFailure | Lease | Busy] = {**_read_refusals(refusals)}
+        filtered = connection.execute(_FIND_FILTERED.format(marks), keys)
+        results: dict[str, VerdictOrFailure | Lease | Busy] = {**_read_filtered(filtered)}
         for key, grade, body, checksum in connection.execute(_FIND_VERDICTS.format(marks), keys):
             if verdict := read_verdict(key, grade, body, checksum):
                 results[key] = verdict
@@ -304,7 +304,7 @@ class VerdictStore:
         insert_calls(connection, key, calls)
 
 
-def _read_refusals(rows: Iterable[tuple[str, object]]) -> dict[str, Failure]:
+def _read_filtered(rows: Iterable[tuple[str, object]]) -> dict[str, Failure]:
     return {key: Failure(CONTENT_FILTER, str(detail)) for key, detail in rows}
 
 

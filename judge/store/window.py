@@ -61,7 +61,7 @@ class LeaseWindow:
                 return result
             await self.sleep(LEASE_POLL_INTERVAL)
 
-    def record_answer(self, seconds: float) -> None:
+    def record_latency(self, seconds: float) -> None:
         """Adapt the store's commits to an answer that took `seconds`, if it is the shortest one."""
         if seconds < self._shortest_answer:
             self._shortest_answer = seconds
@@ -117,7 +117,7 @@ class PairLease:
         """Record how a request ended, and write one without an answer to the ledger at once."""
         self.calls.append(call)
         if call.outcome == ANSWERED:
-            self._window.record_answer(time.monotonic() - self._call_began)
+            self._window.record_latency(time.monotonic() - self._call_began)
         else:
             self._log_calls()
 

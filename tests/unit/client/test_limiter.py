@@ -18,7 +18,7 @@ async def open_limiter(ceiling: int, latency: float = 0.0) -> AdaptiveLimiter:
     limiter.record_verdict()
     permit = await limiter.acquire()
     await asyncio.sleep(latency)
-    limiter.record_answer(permit)
+    limiter.record_response(permit)
     limiter.release(permit)
     return limiter
 
@@ -29,7 +29,7 @@ async def make_call(limiter: AdaptiveLimiter, **failure: Any) -> Permit:
     if failure:
         limiter.record_failure(permit, **failure)
     else:
-        limiter.record_answer(permit)
+        limiter.record_response(permit)
     limiter.release(permit)
     return permit
 
@@ -52,7 +52,7 @@ async def test_eight_requests_leave_spread_over_a_second_and_a_verdict_lets_more
     assert limiter.in_flight == 8
     times = [permit.result().sent_at for permit in permits[:8]]
     assert times == pytest.approx([number / 8 for number in range(8)], abs=0.02)
-    limiter.record_answer(permits[0].result())
+    limiter.record_response(permits[0].result())
     limiter.release(permits[0].result())
     await asyncio.sleep(2)
     assert limiter.in_flight == 8
@@ -129,9 +129,9 @@ async def test_results_of_requests_before_an_outage_do_not_count() -> None:
         limiter.record_failure(permit, throttled=False)
     probe = await limiter.acquire()
     assert probe.sent_at - permits[-1].sent_at < 1
-    limiter.record_answer(permits[0])
+    limiter.record_response(permits[0])
     assert is_probing(limiter)
-    limiter.record_answer(probe)
+    limiter.record_response(probe)
     assert not is_probing(limiter)
 
 
@@ -162,7 +162,7 @@ async def test_waiting_requests_leave_in_order_after_one_with_priority() -> None
     waiting.append(asyncio.create_task(limiter.acquire_again(probe)))
     await asyncio.wait([waiting[2]])
     waiting[0].cancel()
-    limiter.record_answer(waiting[2].result())
+    limiter.record_response(waiting[2].result())
     await asyncio.wait(waiting)
     assert waiting[0].cancelled()
     assert [task.result().number for task in waiting[1:]] == [3, 2]
@@ -177,7 +177,7 @@ async def test_repeated_requests_take_turns_with_first_ones() -> None:
     first = [asyncio.create_task(limiter.acquire()) for _ in range(3)]
     repeated = [asyncio.create_task(limiter.acquire_again(None)) for _ in range(2)]
     for task in (repeated[0], first[0], repeated[1], first[1], first[2]):
-        limiter.record_answer(permit)
+        limiter.record_response(permit)
         limiter.release(permit)
         permit = await task
     assert [task.result().number for task in (*first, *repeated)] == [3, 5, 6, 2, 4]

@@ -265,8 +265,8 @@ def test_a_model_that_cannot_stop_to_think_thinks_least(
     message: str, params: dict[str, object], instead: dict[str, object]
 ) -> None:
     negotiation = Negotiation(params, ("text",))
-    assert negotiation.step_down(negotiation.params, ErrorResponse(400, message=message))
-    assert negotiation.params.params == instead
+    assert negotiation.step_down(negotiation.current, ErrorResponse(400, message=message))
+    assert negotiation.current.params == instead
 
 
 def test_a_refusal_that_openrouter_passes_on_names_the_parameter_and_the_filter() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from judge import example
 from judge.errors import ConnectionFailed, RequestRejected, RetryableError
-from judge.models.worker_model import PromptWorker, Result, Worker, WorkerLost, WorkerModel
+from judge.models.providers import ModelResult
+from judge.models.worker_model import PromptWorker, Worker, WorkerLost, WorkerModel
 from judge.records import Completion, Prompt
 from tests.support import virtual_time
 from tests.support.command_line import run_judge
@@ -64,7 +65,7 @@ class LocalWorker:
         await asyncio.sleep(0.1)
         await self._worker.send(prompts)
 
-    async def receive(self) -> Mapping[int, Result]:
+    async def receive(self) -> Mapping[int, ModelResult]:
         receiving = asyncio.create_task(self._worker.receive())
         lost = asyncio.create_task(self._lost.wait())
         await asyncio.wait([receiving, lost], return_when=asyncio.FIRST_COMPLETED)

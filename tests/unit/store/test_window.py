@@ -83,7 +83,7 @@ def test_the_store_learns_the_time_of_the_shortest_answer(tmp_path: Path) -> Non
             lease.begin_call()
             await asyncio.sleep(0.02)
             lease.end_call(Call(ANSWERED))
-        window.record_answer(3600.0)
+        window.record_latency(3600.0)
 
     with _RecordingStore(tmp_path / "v.sqlite") as store:
         asyncio.run(check(store))
