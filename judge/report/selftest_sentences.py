@@ -41,7 +41,8 @@ def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterat
     for group in [alike, *groups] if alike else groups:
         yield t(
             "There is no self-test of {names} with the options of this run{similar}. To add one, run"
-            " {commands} with the same options, then judge score {run} --save.",
+            " {commands} with the same options, then judge score {run} --save (with --store, if the run has"
+            " it).",
             names=t.join(group),
             similar=_describe_similar(t, missing[group[0]]),
             run=run,

@@ -192,8 +192,8 @@ def test_the_result_is_beside_the_scores_of_the_assessor(tmp_path: Path) -> None
     (name, row), *_ = to_json(before.summary)["selftest"].items()
     assert (name, row["figures"]) == ("lexical/graded", None)
     shown = render_terminal(before)
-    command = f"judge selftest -m lexical --out {out} with the same options, then judge score {out} --save."
-    assert f"run {command}\n" in shown
+    command = f"judge selftest -m lexical --out {out} with the same options, then judge score {out} --save"
+    assert f"run {command} (with --store, if the run has it).\n" in shown
     assert shown.index(" one, two: ") < shown.index("There is no self-test of lexical/graded")
     page = (out / "report.html").read_text(encoding="utf-8")
     assert 'judge selftest <span class="whole">-m</span> lexical' in page
@@ -254,6 +254,14 @@ def test_a_self_test_with_another_option_is_named(configure: Callable[..., Confi
         )
         (tmp_path / "runs" / "selftests" / "openai_fake_graded-0.json").write_text("[1]", encoding="utf-8")
         assert difference in render_terminal(judge.score(out))
+
+
+def test_a_self_test_beside_another_store_is_found_with_this_store(tmp_path: Path) -> None:
+    store, out = tmp_path / "shared" / "v.sqlite", tmp_path / "runs" / "mine"
+    judge.run(ROWS, "lexical", out=str(out), store=str(store))
+    run_selftest(Config.load(model="lexical", out=str(out), store=str(store)))
+    assert "There is no self-test of lexical/graded" in render_terminal(judge.score(out))
+    assert "Self-test of lexical/graded: " in render_terminal(judge.score(out, store=store))
 
 
 def test_a_binary_grade_is_shown_with_the_one_sensible_grade(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_the_demo_has_no_english_word_in_chinese(demo: RunResult) -> None:
     file = io.StringIO()
     with use_locale_language({"LANG": "zh"}):
         print_parts(iter_run_parts(demo), Console(file=file, width=1000, highlight=False))
-    commands = r"judge selftest -m|--out [^，]+|judge score \S+ --save"
+    commands = r"judge selftest -m|--out [^，]+|judge score \S+ --save|--store"
     names = rf"lexical(?:/graded)?|{commands}|lantern|compass|magpie|：/.*"
     text = re.sub(names, "", file.getvalue())
     assert set(re.findall("[A-Za-z]+", text)) == {"nDCG", "MAP", "P", "RR", "sDCG", "token"}

@@ -193,7 +193,7 @@ def test_a_missing_self_test_is_told_with_the_command_and_what_a_similar_one_has
     (sentence,) = describe_selftests(ENGLISH, add_selftests(missing), "runs/a")
     command = (
         "selftest -m openai:m0 --base-url http://a/v1 --out runs/a with the same options, then judge"
-        " score runs/a --save."
+        " score runs/a --save (with --store, if the run has it)."
     )
     assert sentence == (
         "There is no self-test of openai:m0/graded with the options of this run. To add one, run judge "
