@@ -28,11 +28,11 @@ from judge.assess.question_assessor import Asker, DimensionQuestions, QuestionKi
 from judge.characters import estimate_tokens
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
-from judge.completeness import check_answers, describe_unanswered_questions
+from judge.completeness import check_answers, describe_unanswered_questions, explain_stop
 from judge.config.run import Config
 from judge.config.run_checks import check_text_model
 from judge.dimensions.dimension import is_readable, make_question_pair, show_snippets
-from judge.errors import InputError
+from judge.errors import CallError, InputError, RunIncomplete
 from judge.finished_run import export_run, measure_run
 from judge.measure.resampling import MIN_DIFFERING
 from judge.messages import Message, NameList, OptionName
@@ -252,6 +252,8 @@ def add_comparison(
         price = factory.look_up_price(config, factory.build_model(config, needs_key=False))
         no_questions = DimensionQuestions(0, (), make_run_cost(add_costs(()), price))
         questions = asker.questions.get(dimension, no_questions)
+        if isinstance(asker.stopped, CallError):
+            raise RunIncomplete(explain_stop(asker.stopped))
         if stopped := asker.stopped or check_answers(dimension, questions, config.min_coverage):
             raise stopped
         remarks = [*result.summary.remarks, _describe_cost(questions.cost, loaded.spec.cost)]

@@ -9,7 +9,7 @@ import pytest
 from judge import api
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
-from judge.errors import Interrupted
+from judge.errors import Interrupted, RunIncomplete
 from judge.list_comparison import add_comparison
 from tests.support.command_line import run_judge
 from tests.support.factories import extract_fenced, list_rows, read_summary, write_rows
@@ -151,6 +151,11 @@ def test_too_few_answers_end_with_code_3_and_the_reason(run: Path, server: Loopb
     with LoopbackServer(lambda _: Reply(status=500)) as failing:
         failed = run_judge(*words, failing.openai_url, "--attempts", 1, "--max-wait", 1)
     assert failed.returncode == 3
+    with (
+        LoopbackServer(lambda _: Reply(status=401)) as refusing,
+        pytest.raises(RunIncomplete, match="; correct this, then run the same command again"),
+    ):
+        api.compare_lists(run, "x", "y", "openai:fake", base_url=refusing.openai_url)
     assert "not every question has an answer (14 of 14 failed: the server failed" in failed.stderr
     assert (run / "summary.json").read_bytes() == before
 
@@ -160,7 +165,9 @@ def test_too_few_answers_end_with_code_3_and_the_reason(run: Path, server: Loopb
     with LoopbackServer(answer) as half:
         result = run_judge(*words, half.openai_url, "--min-coverage", 0.5)
     assert result.returncode == 0, result.stderr
-    assert "sidebyside: not every question has an answer (2 of 14 failed: " in result.stdout
+    assert (
+        "sidebyside: not every question has an answer (2 of 14 failed: the reply was empty" in result.stdout
+    )
     assert run_judge(*words, server.openai_url).returncode == 0
 
 
