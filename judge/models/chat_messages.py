@@ -45,10 +45,16 @@ _OTHER_APIS: Sequence[tuple[Mapping[str, str | None], Message, str]] = (
 _EVENT_STREAM = re.compile(r"(?::[^\n]*\n|\s)*(?:data|event):")
 
 
-def build_messages(prompt: Prompt) -> list[dict[str, str]]:
-    """Return the chat messages of `prompt`, without an empty system message."""
-    messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
-    return messages if prompt.system else messages[1:]
+def build_messages(prompt: Prompt, *, has_system: bool = True) -> list[dict[str, str]]:
+    """Return the chat messages of `prompt`, without an empty system message.
+
+    Without `has_system` there is none, and the user message begins with its text.
+    """
+    if prompt.system and has_system:
+        return [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+    return [
+        {"role": "user", "content": f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user}
+    ]
 
 
 def parse_response(

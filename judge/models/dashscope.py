@@ -96,7 +96,8 @@ class DashScope:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
         params = self._negotiation.current
         sent = params.add_format(prompt.schema)
-        json_body = await self._post(prompt, sent)
+        messages = chat_messages.build_messages(prompt, has_system=params.has_system)
+        json_body = await self._post(messages, sent)
         if isinstance(json_body, ErrorResponse):
             raise self._negotiation.step_down(params, json_body) or classify(json_body, *self._server.secrets)
         return self._read(json_body, sent)
@@ -124,12 +125,10 @@ class DashScope:
         await self._client.aclose()
         await self._http.aclose()
 
-    async def _post(self, prompt: Prompt, params: Params) -> JsonBody | ErrorResponse:
+    async def _post(self, messages: list[dict[str, str]], params: Params) -> JsonBody | ErrorResponse:
         # `chat.completions.create` sends the same request, but drops an error that a gateway puts into a
         # success, and builds every request in a thread.
-        request = self._client.protocol.build_chat_request(
-            model=self._model, messages=chat_messages.build_messages(prompt), **params
-        )
+        request = self._client.protocol.build_chat_request(model=self._model, messages=messages, **params)
         try:
             async with asyncio.timeout(self._server.access.timeout):
                 response = await self._client.transport.request(

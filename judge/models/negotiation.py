@@ -1,4 +1,4 @@
-"""Negotiation: parameters and answer formats that a server refuses are dropped, one by one.
+"""Negotiation: parameters, answer formats and the system message are dropped as a server refuses them.
 
 A server names in its error what it does not support. The table below says what judge sends instead, from the
 next request on.
@@ -6,7 +6,7 @@ next request on.
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, Self
 
 import msgspec
@@ -27,8 +27,10 @@ _ABOUT_FORM = (
     r"response_format|json[ _]schema|json[ _]object|json[ _]mode|guided_json|structured.?outputs?|grammar"
     r"|contain the word ['\"]?json|json_validate_failed"
 )
-
-
+#: What servers say whose template of the model has no system message, as those of Gemma and Mistral.
+_ABOUT_SYSTEM = (
+    r"system role not supported|developer instruction is not enabled|conversation roles must alternate"
+)
 #: The first of the values that a server supports.
 _LEAST_VALUE = re.compile(r"supported values are: '(\w{1,20})'", re.I)
 
@@ -65,10 +67,14 @@ OPTIONAL_PARAMS = (
 
 @dataclass(frozen=True, slots=True)
 class RequestParams:
-    """The parameters of a request besides model and messages; `form` is the requested answer format."""
+    """The parameters of a request besides model and messages; `form` is the requested answer format.
+
+    Without `has_system`, the user message begins with the text of the system message.
+    """
 
     params: Params
     form: Form
+    has_system: bool = True
 
     def add_format(self, schema: JsonSchema) -> JsonDict:
         """Return the parameters as sent: `params` and, unless `form` is text, a `response_format`."""
@@ -119,7 +125,9 @@ class Negotiation:
 
     def _reduce(self, params: RequestParams, message: str) -> RequestParams | None:
         if re.search(_ABOUT_FORM, message, re.I) and params.form != self._forms[-1]:
-            return RequestParams(params.params, self._forms[self._forms.index(params.form) + 1])
+            return replace(params, form=self._forms[self._forms.index(params.form) + 1])
+        if re.search(_ABOUT_SYSTEM, message, re.I) and params.has_system:
+            return replace(params, has_system=False)
         for each in self._optional:
             if each.parameter in params.params and each.is_in(message):
                 remaining = dict(params.params)
@@ -128,7 +136,7 @@ class Negotiation:
                     remaining[each.instead] = value
                 elif value == "none" and (least := _LEAST_VALUE.search(message)):
                     remaining[each.parameter] = least[1]  # the least thinking of this model
-                return RequestParams(remaining, params.form)
+                return replace(params, params=remaining)
         return None
 
 

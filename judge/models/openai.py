@@ -22,9 +22,9 @@ class OpenAI:
     """A model behind an OpenAI-compatible server: OpenAI, vLLM, Ollama, DeepSeek, DashScope.
 
     Every request carries the sampling parameters, those of thinking (`build_thinking_params`) and `extra`,
-    which overrides both. The answer's format and a few parameters are dropped when the server refuses them
-    (`judge.models.negotiation`): `Completion.params` holds what was sent, `params` what was wanted. The
-    server knows the model by its `name` without the provider.
+    which overrides both. The answer's format, a few parameters and the system message are dropped when the
+    server refuses them (`judge.models.negotiation`): `Completion.params` holds the parameters that were sent,
+    `params` those that were wanted. The server knows the model by its `name` without the provider.
     """
 
     is_local = False
@@ -52,7 +52,8 @@ class OpenAI:
             self._sent_for, self._sent = (params, prompt.schema), params.add_format(prompt.schema)
         sent = self._sent
         try:
-            body = msgspec.json.encode({"model": self._model, "messages": build_messages(prompt), **sent})
+            messages = build_messages(prompt, has_system=params.has_system)
+            body = msgspec.json.encode({"model": self._model, "messages": messages, **sent})
         except UnicodeEncodeError as not_encoded:
             raise make_encoding_error(not_encoded) from None
         response, secrets = await self._connections.post(body), self._server.secrets

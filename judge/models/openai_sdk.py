@@ -112,7 +112,7 @@ class OpenAIBatchApi:
 
     def make_line(self, custom_id: str, prompt: Prompt, params: RequestParams) -> bytes:
         """Return the line of a request; raise RequestRejected when it cannot be sent as UTF-8."""
-        messages = build_messages(prompt)
+        messages = build_messages(prompt, has_system=params.has_system)
         body = {"model": self._model, "messages": messages, **params.add_format(prompt.schema)}
         line = {"custom_id": custom_id, "method": "POST", "url": _PATH, "body": body}
         try:

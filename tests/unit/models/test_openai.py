@@ -269,6 +269,32 @@ def test_a_model_that_cannot_stop_to_think_thinks_least(
     assert negotiation.current.params == instead
 
 
+@check_each(
+    ("message",),
+    [
+        ("System role not supported",),
+        ("Developer instruction is not enabled for models/gemma-3-27b-it",),
+        ("Conversation roles must alternate user/assistant/user/assistant/...",),
+    ],
+)
+def test_the_user_message_begins_with_the_system_text_where_the_server_takes_no_system_message(
+    message: str,
+) -> None:
+    def has_system(request: ChatRequest) -> bool:
+        return request.body is not None and request.body["messages"][0]["role"] == "system"
+
+    with serve_refusal(message, has_system) as server:
+        model = open_at("openai", server)
+        wanted = model.params  # in the key of the verdict
+        assert [answer.text for answer in ask(model, PROMPT, PROMPT)] == [GRADE, GRADE]
+        assert model.params == wanted
+        first, *others = (request.body or {} for request in server.requests)
+    assert len(others) == 2
+    for body in others:
+        messages = [{"role": "user", "content": "Grade it as JSON.\n\nquery: tea"}]
+        assert body == {**first, "messages": messages}
+
+
 def test_a_refusal_that_openrouter_passes_on_names_the_parameter_and_the_filter() -> None:
     # https://github.com/OnesoftQwQ/opencode-go-copilot/issues/1
     def refuse(raw: str) -> Reply:
