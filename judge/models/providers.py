@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -236,8 +237,8 @@ def _suggest_provider(spec: str) -> str:
 
 def split_address(spec: str) -> tuple[str, str | None]:
     """Return the model and the address of its server in `NAME@https://…`; None where it names none."""
-    name, at, address = spec.partition("@http")
-    return name, f"http{address}" if at else None
+    name, *address = re.split("@(?=http)", spec, maxsplit=1, flags=re.IGNORECASE)
+    return name, address[0] if address else None
 
 
 def find_provider(spec: str) -> tuple[Provider | None, str]:

@@ -579,7 +579,16 @@ def test_a_key_in_the_path_of_a_model_s_address_reaches_no_file(tmp_path: Path) 
     key = "sk-9f1d5b-yranac"  # not that of the environment
     with LoopbackServer(reply_with_grade) as server:
         model = f"openai:a@{server.openai_url.replace('/v1', f'/{key}/v1')}"
-        words = ("run", data, "-m", model, "-m", model.replace(":a@", ":b@"), "--out", tmp_path / "r" / "x")
+        words = (
+            "run",
+            data,
+            "-m",
+            model,
+            "-m",
+            model.replace("a@http", "b@HTTP"),
+            "--out",
+            tmp_path / "r" / "x",
+        )
         results = [run_judge(*words), run_judge(*words)]
         assert [result.returncode for result in results] == [0, 0]
         assert len(server.requests) == 4  # the second run is the first one, resumed
@@ -589,7 +598,7 @@ def test_a_key_in_the_path_of_a_model_s_address_reaches_no_file(tmp_path: Path) 
     toml.unlink()
     results.append(run_judge("run", data, "-m", f"rerank:server:{model}", "--explain"))
     assert [result.returncode for result in results[2:]] == [2, 2, 2, 2]
-    assert "panel was 'openai:b@http://127.0.0.1:" in results[2].stderr
+    assert "panel was 'openai:b@HTTP://127.0.0.1:" in results[2].stderr
     assert not any(key in result.stdout + result.stderr for result in results)
     assert not any(key.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
