@@ -184,9 +184,15 @@ def describe_identity_changes(
             continue
         if name in _HASHED:
             yield _HASHED[name]
+        elif name == "endpoint":
+            yield from describe_option_change("base_url", *map(_list_addresses, (before, now)))
         else:
-            option = "base_url" if name == "endpoint" else name
-            yield from describe_option_change(option, before.get(name), now.get(name))
+            yield from describe_option_change(name, before.get(name), now.get(name))
+
+
+def _list_addresses(identity: RunIdentity) -> str | None:
+    """Return the addresses of the models of a run; a model without a server has an empty one."""
+    return ", ".join(filter(None, str(identity.get("endpoint") or "").split(", "))) or None
 
 
 def _may_have_result(folder: RunFolder) -> bool:

@@ -200,6 +200,8 @@ def test_the_folder_of_a_run_is_named_after_its_data_and_its_model(model: str, n
     [
         ({"dataset": "a2"}, "the dataset, --columns or --complete changed"),
         ({"endpoint": "http://127.0.0.1:2/v1"}, "base_url was not set, now 'http://127.0.0.1:2/v1'"),
+        # The second model of the panel has no server.
+        ({"endpoint": "http://127.0.0.1:2/v1, "}, "base_url was not set, now 'http://127.0.0.1:2/v1'"),
         ({"dataset": "a2", "depth": 5}, "depth was 10, now 5; the dataset, --columns or --complete changed"),
         (
             {"as_of": "2026-11-02", "near_duplicates": True},
