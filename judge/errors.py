@@ -1,9 +1,9 @@
-"""All exceptions that judge raises on purpose.
+"""The exceptions that leave a package of judge; those that one catches itself are defined there.
 
     JudgeError
     ├── InputError             a dataset, option or file is wrong             exit 2
     │   └── SetupError         a key, an extra or a model name is missing     exit 2
-    ├── RunIncomplete          the run stopped before every pair was judged   exit 3
+    ├── RunIncomplete          work stopped before it was complete            exit 3
     │   ├── Interrupted        Ctrl-C or a signal stopped it                  exit 130
     │   └── LimitReached       `max_calls` or `budget` covers no more calls   exit 3
     ├── StoreError             the verdict store cannot be read or written    exit 3
@@ -136,7 +136,7 @@ class SetupError(InputError):
 
 
 class RunIncomplete(JudgeError):
-    """The run stopped before every pair was judged; paid verdicts are stored."""
+    """Judging, asking or collecting stopped early, or too little has a result; what was paid is stored."""
 
 
 class Interrupted(RunIncomplete):

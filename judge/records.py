@@ -1,6 +1,6 @@
 """Records that are passed between the steps of a run, and the constants and rules that go with their values.
 
-Records are frozen, and have no methods but derived properties.
+Records are frozen. Their methods derive values from the fields.
 
 Query, Snippet ─► Ranking ─► Pool of Pairs ─► Prompt ─► Completion ─► Verdict ─► Judgment ─► Score
 """
@@ -220,9 +220,9 @@ class Example:
 class Prompt:
     """What one request to a model contains.
 
-    A language model sends `system` and `user`, and can restrict the reply to `schema` (JSON schema). The
-    lexical baseline takes `query` and `snippet` as the prompt shows them.
-    `version` names the template and its hash.
+    A language model sends `system` and `user`, and can restrict the reply to `schema` (JSON schema).
+    Rerankers and the lexical baseline take `query` and `snippet` as the prompt shows them; the reply to a
+    question is parsed with `snippet`. `version` names the template and its hash.
     """
 
     system: str

@@ -1,4 +1,7 @@
-"""The environment variables of this process. No other module of judge reads or sets them."""
+"""The environment variables of this process. No other module reads or sets them, but `judge.models.server`.
+
+That module reads those of proxies, with the standard library.
+"""
 
 import os
 from collections.abc import Iterator, Mapping

@@ -49,7 +49,7 @@ class NotConnected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A response: its headers by their names in lower case, and its unpacked content."""
+    """A response: its headers, with names in lower case unless a proxy was used, and unpacked content."""
 
     status: int
     headers: Mapping[str, str]
@@ -246,7 +246,11 @@ class ProxiedConnections:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, body: bytes, seconds: float) -> HttpResponse:
-        """Return the response to `body`; raise as `Http1Connections.post` does."""
+        """Return the response to `body`; raise as `Http1Connections.post` does.
+
+        Without a connection after `seconds` it raises TimeoutError, as it is not known whether the proxy sent
+        the request.
+        """
         import aiohttp  # slow to import, and few requests go through a proxy
 
         self._session = self._session or aiohttp.ClientSession(
