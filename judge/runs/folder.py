@@ -123,7 +123,11 @@ class RunFolder:
                 pass
 
     def check_finished(self) -> None:
-        """Raise InputError for a folder that is not a finished run's: `lock` would write a file into it."""
+        """Raise InputError for a folder that is not a finished run's: `lock` would write a file into it.
+
+        A run is finished when it has results.json, which is written last. Its summary must be readable.
+        """
+        next(self.read_texts("results.json"), None)
         self.read("summary.json")
 
     def check_no_link(self) -> None:

@@ -148,11 +148,13 @@ def test_what_is_no_run_is_said_to_be_none(tmp_path: Path) -> None:
         judge.score(tmp_path / "typo")
     assert not (tmp_path / "typo").exists()
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(InputError, match=r"summary.json: No such file or directory; the run is not finished"):
-        judge.score(tmp_path)
+    # A run that is killed while its files are written has no results.json.
+    (tmp_path / "summary.json").write_text("{}")
+    with pytest.raises(InputError, match=r"results.json: No such file or directory; the run is not finished"):
+        judge.score(tmp_path, save=True)
+    assert not (tmp_path / ".lock").exists()
     with pytest.raises(InputError, match=r"config.json: is a file; name the folder that contains it"):
         judge.score(tmp_path / "config.json")
-    (tmp_path / "summary.json").write_text("{}")
     (tmp_path / "results.json").write_text("{")
     with pytest.raises(InputError, match="is not JSON"):
         judge.score(tmp_path)
