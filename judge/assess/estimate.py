@@ -213,14 +213,14 @@ def estimate_run(
     price: Price | None,
     concurrency: int,
     *,
-    thinking: bool = False,
+    thinking: bool,
 ) -> AssessorEstimate:
     """Return what judging would cost now, given the verdicts in `store`, if there is one.
 
     `price` is None where it is unknown; at most `concurrency` requests are in flight.
     """
     assessor = plan.assessor
-    missing = _find_missing(plan, store)
+    missing = _find_missing(plan, store) if store else plan.select_for_model()
     keys = list(plan.iter_keys(missing))
     past = store.read_usage_by_prompt(assessor.settings_digest) if store else []
     in_batch = store.batches.find(keys) if store else {}
@@ -309,11 +309,11 @@ def _bound_thinking(
     )
 
 
-def _find_missing(plan: AssignmentPlan, store: VerdictStore | None) -> Indices:
+def _find_missing(plan: AssignmentPlan, store: VerdictStore) -> Indices:
     """Return the indices of the assignments that neither a rule nor the store answers."""
     missing: list[int] = []
     for block in plan.read_blocks():
-        answers = store.find_answers(assignment.key for _, assignment in block.for_model) if store else {}
+        answers = store.find_answers(assignment.key for _, assignment in block.for_model)
         missing += [index for index, assignment in block.for_model if assignment.key not in answers]
     return np.array(sorted(missing), np.int64)
 

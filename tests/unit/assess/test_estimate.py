@@ -71,7 +71,7 @@ def test_an_estimate_takes_little_memory_whatever_the_number_of_pairs() -> None:
     pairs = StoredRecords(make_pairs, count)
     tracemalloc.start()
     try:
-        estimate = estimate_run(AssignmentPlan(pairs, ASSESSOR, 1), None, PRICE, 8)
+        estimate = estimate_run(AssignmentPlan(pairs, ASSESSOR, 1), None, PRICE, 8, thinking=False)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -295,6 +295,6 @@ def test_what_is_known_already_costs_nothing(tmp_path: Path) -> None:
 
         asyncio.run(save())
         plan = AssignmentPlan(build_pool(dataset, 10).pairs, ASSESSOR, 1)
-        result = estimate_run(plan, store, PRICE, 8)
+        result = estimate_run(plan, store, PRICE, 8, thinking=False)
     assert (result.judgments, result.known, result.calls) == (1, 1, 0)
     assert (result.prompt_tokens, result.usd, result.seconds) == (0, 0.0, 0.0)
