@@ -58,7 +58,7 @@ class PairPermit:
     """
 
     def __init__(self, limiter: AdaptiveLimiter, recorder: CallRecorder) -> None:
-        self.recorder = recorder
+        self._recorder = recorder
         self._limiter = limiter
         #: The permit that is not released yet: that of the next request, or of the last one if it is used.
         self._permit: Permit | None = None
@@ -90,12 +90,16 @@ class PairPermit:
     def begin_call(self) -> None:
         """Record that a request is sent now, which uses the permit."""
         self._is_used = True
-        self.recorder.begin_call()
+        self._recorder.begin_call()
+
+    def end_call(self, call: Call) -> None:
+        """Record how a request ended."""
+        self._recorder.end_call(call)
 
     async def sleep(self, seconds: float) -> None:
         """Wait without a permit."""
         self.release()
-        await self.recorder.sleep(seconds)
+        await self._recorder.sleep(seconds)
 
     def release(self) -> None:
         """Release the permit, if there is one."""
@@ -213,7 +217,7 @@ class ModelClient:
         finally:
             if is_call:
                 self.spend_limit.settle(call, self.price, most)
-            permit.recorder.end_call(call)
+            permit.end_call(call)
         self.availability.record_completion()
         self._retry_budget.deposit()
         self.limiter.record_response(current)
