@@ -144,7 +144,7 @@ def build_question_estimator(config: Config, store: VerdictStore | None) -> Ques
     return QuestionEstimator(open_assessor, store, thinking=config.thinking)
 
 
-def build_embedder(spec: str, store: Path, base_url: str | None = None) -> Callable[[Sequence[str]], Floats]:
+def build_embedder(spec: str, store: Path, base_url: str | None) -> Callable[[Sequence[str]], Floats]:
     """Return what embeds texts by the embeddings called `spec`, cached beside `store`.
 
     Raises InputError for the address of a server where the embeddings are those of this process.

@@ -67,7 +67,7 @@ _RUNS_FOLDER = Path("runs")
 
 
 def make_identity(
-    config: Config, pooled: PooledDataset, assessors: Sequence[Assessor], labels: LabelSet | None = None
+    config: Config, pooled: PooledDataset, assessors: Sequence[Assessor], labels: LabelSet | None
 ) -> RunIdentity:
     """Return everything that must be equal for a run to resume in its folder, without keys in addresses."""
     model, *panel = config.public_models
@@ -100,7 +100,7 @@ def _merge_prompt_versions(assessors: Sequence[Assessor]) -> dict[str, str]:
 
 
 def choose_run_folder(
-    config: Config, pooled: PooledDataset, assessors: Sequence[Assessor], labels: LabelSet | None = None
+    config: Config, pooled: PooledDataset, assessors: Sequence[Assessor], labels: LabelSet | None
 ) -> tuple[RunFolder, RunIdentity]:
     """Return the run's folder and identity; without `--out` the folder is named after the identity.
 

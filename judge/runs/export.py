@@ -123,7 +123,7 @@ def _format_scores(scores: Scores) -> Iterator[str]:
     yield text.getvalue()
 
 
-def format_qrels(entry: QueryEntry, unreturned: Iterable[str] = ()) -> str:
+def format_qrels(entry: QueryEntry, unreturned: Iterable[str]) -> str:
     """Return lines `query_id 0 docno grade` of a query: each judged document's best grade, sorted.
 
     `unreturned` names expected documents that no engine returned: they have grade 1.

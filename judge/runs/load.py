@@ -114,7 +114,7 @@ def read_config_if_there(folder: RunFolder) -> RecordedConfig | None:
     return read_config(folder) if (folder.path / CONFIG_FILE).exists() else None
 
 
-def find_store(folder: RunFolder, chosen: str | Path | None = None) -> Path:
+def find_store(folder: RunFolder, chosen: str | Path | None) -> Path:
     """Return the file of the verdict store: the one that the user has `chosen`, else that of the run.
 
     Where that is gone, it is the one beside the run. Raises InputError when config.json names a file in

@@ -198,14 +198,14 @@ def test_a_log_is_written_below_a_folder_that_cannot_be_read() -> None:
 def test_a_run_names_no_store_in_another_folder(tmp_path: Path) -> None:
     before = fill_other_folder(tmp_path / "elsewhere")
     folder = RunFolder(make_run(tmp_path / "mine"))
-    assert find_store(folder) == folder.own_store
+    assert find_store(folder, None) == folder.own_store
     other = folder.path.parent / "other.sqlite"
     VerdictStore(other).close()
     elsewhere = tmp_path / "elsewhere" / "verdicts.sqlite"
     for store, expected in {other: other, tmp_path / "gone": folder.own_store, elsewhere: None}.items():
         edit_json(folder.path / "config.json", {"options": {"store": str(store)}})
         if expected:
-            assert find_store(folder) == expected
+            assert find_store(folder, None) == expected
     config = re.escape(str(folder.path / "config.json"))
     refusal = f"{config}: the verdict store of the run is '{elsewhere}'; add --store {elsewhere} if judge may"
     engines = "engine0", "engine1"

@@ -191,7 +191,7 @@ def test_the_member_of_a_panel_that_occurs_twice_is_named() -> None:
 def test_the_folder_of_a_run_is_named_after_its_data_and_its_model(model: str, name: str) -> None:
     config = Config(model=model)
     pooled = load_pooled_dataset(config, [{"query": "tea", "snippet": "Tea is a drink."}])
-    folder, _ = choose_run_folder(config, pooled, factory.build_assessors(Config(model="lexical")))
+    folder, _ = choose_run_folder(config, pooled, factory.build_assessors(Config(model="lexical")), None)
     assert re.fullmatch(rf"rows-{name}-[0-9a-f]{{8}}", folder.path.name)
 
 
