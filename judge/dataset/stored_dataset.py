@@ -210,7 +210,7 @@ def _make_pooled(
         for line in islice(lines, len(queries)):
             yield from decode_line(_query_decoder, line).make_rankings()
 
-    rankings: StoredRankings[None] = StoredRankings(read_rankings, counts.rankings)
+    rankings = StoredRankings(read_rankings, counts.rankings)
     dataset = Dataset(queries, rankings, tuple(sorted(counts.engines)), footer.warnings, footer.dates)
     pairs = StoredRecords(partial(iter_pairs, dataset, depth), counts.pairs)
     pool = Pool(depth, counts.results, pairs, cache_key)

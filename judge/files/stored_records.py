@@ -9,7 +9,7 @@ from itertools import accumulate, chain, groupby, islice, pairwise
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from threading import Lock
-from typing import IO, Generic, Self, TypeVar, overload
+from typing import IO, Self, TypeVar, overload
 
 import msgspec
 
@@ -18,7 +18,6 @@ from judge.messages import Message
 from judge.records import Ranking
 
 Record = TypeVar("Record")
-Columns = TypeVar("Columns")
 #: Bytes that are read at once, at least.
 _CHUNK = 1 << 20
 #: Temporary lines with fewer bytes have no file.
@@ -180,10 +179,10 @@ def chain_records(parts: Sequence[Collection[Record]]) -> StoredRecords[Record]:
     return StoredRecords(lambda: chain.from_iterable(parts), sum(map(len, parts)))
 
 
-class StoredRankings(StoredRecords[Ranking], Generic[Columns]):
+class StoredRankings(StoredRecords[Ranking]):
     """The rankings of a dataset, which are stored query by query, in the order of the queries.
 
-    `columns` are those that were made of the rankings, None as long as there are none.
+    `judge.measure.columns` keeps here the `columns` that it makes of them, None as long as there are none.
     """
 
-    columns: Columns | None = None
+    columns: object = None

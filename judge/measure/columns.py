@@ -151,8 +151,8 @@ def tabulate_results(rankings: Iterable[Ranking], depth: int, *, with_tokens: bo
     the rankings.
     """
     if isinstance(rankings, StoredRankings):
-        columns: ResultColumns | None = rankings.columns
-        if columns is None or columns.depth != depth:
+        columns = rankings.columns
+        if not isinstance(columns, ResultColumns) or columns.depth != depth:
             columns = rankings.columns = tabulate_queries(rankings, depth, with_tokens=True)
         return columns
     return tabulate_queries(sorted(rankings, key=attrgetter("query_id")), depth, with_tokens=with_tokens)

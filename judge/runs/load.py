@@ -267,7 +267,7 @@ def _load_dataset(
             return iter(first_pass)
         return load_rankings(read_query_entries(folder.path / "results.json"))
 
-    rankings: StoredRankings[ResultColumns] = StoredRankings(read_rankings, int((~columns.absent).sum()))
+    rankings = StoredRankings(read_rankings, int((~columns.absent).sum()))
     rankings.columns = columns
     data = Dataset(queries, rankings, columns.engines, summary.remarks, summary.dates)
     pairs = StoredRecords(partial(iter_pairs, data, summary.depth), len(columns.snippet_ids))
