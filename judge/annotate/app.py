@@ -26,7 +26,7 @@ from judge.annotate.session import AnnotationSession, LabelConflict
 from judge.errors import InputError, StoreError
 from judge.files.json_text import dump_json, make_object
 from judge.messages import Message
-from judge.report.html import hash_for_policy, open_templates, read_own_files
+from judge.report.pages import hash_for_policy, open_templates, read_own_files
 from judge.runs.record_json import to_json
 
 _HERE = "judge.annotate"

@@ -25,7 +25,7 @@ from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import Chart, draw_name, draw_text, make_chart, make_tag
 from judge.report.display_text import NOTHING, format_number, format_range, truncate_with_ellipsis
-from judge.report.html import render_page
+from judge.report.pages import render_page
 from judge.runs.folder import RunFolder
 
 PAGE_FILE = "trend.html"

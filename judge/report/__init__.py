@@ -5,6 +5,7 @@
 `judge.cli.render` for the terminal.
 
     html, payload            the page, and the queries in it
+    pages                    what all pages share: templates, inlined files, the policy
     facts, page_tables       facts of a run; tables
     comparison_sentences     how engines compare
     run_warnings             flagged, failed and unjudged results, and what means leave out

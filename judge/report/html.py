@@ -1,20 +1,14 @@
 """report.html: one file with the answer, the charts and the queries. It loads nothing from elsewhere.
 
 The same input gives the same bytes. All that is shown is untrusted: the page escapes text where it enters,
-and a script puts the texts of queries and snippets into text nodes. All pages share the functions for
-templates, inlined files and the content security policy at the end.
+and a script puts the texts of queries and snippets into text nodes.
 """
 
-import base64
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Self
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from judge.analysis.summary import Summary
@@ -33,15 +27,9 @@ from judge.report.comparison_sentences import (
     describe_segment_differences,
     explain_no_number,
 )
-from judge.report.display_text import (
-    fit_on_line,
-    format_number,
-    make_labels,
-    mark_names,
-    mark_row_name,
-    use_display_names,
-)
+from judge.report.display_text import fit_on_line, make_labels, use_display_names
 from judge.report.facts import NightBanner, ReportExtras
+from judge.report.pages import render_page
 from judge.report.payload import PageLimits, PageQueries, dump_script_json
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
@@ -56,8 +44,6 @@ REPORT_SCRIPTS = tuple(
 )
 
 _MAX_COMPARISONS = 6
-#: Files of ours, each by package and name.
-_OwnFiles = Sequence[tuple[str, str]]
 
 
 class ReportQueries:
@@ -194,47 +180,3 @@ def _make_payload_header(run: str, summary: Summary) -> Markup:
         "no_text": sorted(UNKNOWN_TEXT),
     }
     return dump_script_json(header)
-
-
-@cache
-def open_templates(package: str) -> Environment:
-    """Return the templates of `package`; they escape text, and a missing value is an error."""
-    templates = Environment(
-        loader=PackageLoader(package),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.filters.update(
-        marked=mark_names, row_name=mark_row_name, number=format_number, fit_on_line=fit_on_line
-    )
-    return templates
-
-
-@cache
-def read_own_files(*names: tuple[str, str]) -> Markup:
-    """Return our own files, each by package and name, to be inlined as they are."""
-    paths = (files(package) / "templates" / name for package, name in names)
-    return Markup("\n".join(name.read_text(encoding="utf-8") for name in paths))  # noqa: S704
-
-
-def render_page(
-    package: str, template: str, style: _OwnFiles, scripts: _OwnFiles, /, **values: object
-) -> Iterator[str]:
-    """Return the text of a page in pieces, with our own style and scripts in it.
-
-    Its policy (CSP level 3) allows this style and these scripts, and nothing else.
-    """
-    own = {"style": read_own_files(*style), "script": read_own_files(*scripts)}
-    hashes = {name: hash_for_policy(text) for name, text in own.items()}
-    policy = (
-        f"default-src 'none'; script-src {hashes['script']}; style-src {hashes['style']};"
-        " base-uri 'none'; form-action 'none'"
-    )
-    return open_templates(package).get_template(template).generate(policy=policy, **own, **values)
-
-
-def hash_for_policy(text: str) -> str:
-    """Return the hash by which a policy allows a script or a style."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
