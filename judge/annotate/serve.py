@@ -24,7 +24,7 @@ from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order
 from judge.errors import InputError, SetupError, advise_install, explain_error
 from judge.files.filesystem import write_file
 from judge.messages import ENGLISH, NameList, Translator
-from judge.report.display_text import count_queries
+from judge.report.display_text import format_query_count
 from judge.runs import load
 from judge.runs.folder import RunFolder
 from judge.runs.labelling_plan import make_design_path
@@ -164,7 +164,7 @@ def _describe_session(session: AnnotationSession, url: str, t: Translator) -> st
         "{who} labels {pairs} of {queries} of {run}",
         who=session.labels.who,
         pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", len(session.pairs)),
-        queries=count_queries(t, len({pair.query.id for pair in session.pairs})),
+        queries=format_query_count(t, len({pair.query.id for pair in session.pairs})),
         run=session.run,
     )
     if session.labelled:

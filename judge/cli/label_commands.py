@@ -220,17 +220,19 @@ def _draw_for_labelling(
 def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     """Draw queries for people to label, write them to a file, and print what to do with it."""
     from judge.measure.ppi import MIN_LABELLED
-    from judge.report.display_text import count_pairs, count_queries
+    from judge.report.display_text import format_pair_count, format_query_count
     from judge.runs.labelling_plan import plan_labels
 
     plan = plan_labels(run, count, seed, out)
-    size = count_queries(t, plan.count)
+    size = format_query_count(t, plan.count)
     more = ""
     if plan.reserve:
         more = t(
-            " + {plan.reserve:,} in reserve ({pairs})", plan=plan, pairs=count_pairs(t, plan.reserve_pairs)
+            " + {plan.reserve:,} in reserve ({pairs})",
+            plan=plan,
+            pairs=format_pair_count(t, plan.reserve_pairs),
         )
-    pairs = t("{size} ({pairs}){more}", size=size, pairs=count_pairs(t, plan.pairs), more=more)
+    pairs = t("{size} ({pairs}){more}", size=size, pairs=format_pair_count(t, plan.pairs), more=more)
     _print_labelling(run, plan.path, pairs)
     if plan.count < MIN_LABELLED:
         print_message(
@@ -283,12 +285,12 @@ def _plan_pairs(
     run: Path, engines: Sequence[str], measure: str | None, options: DrawOptions, out: Path | None
 ) -> None:
     """Draw pairs for people to label, write them to a file, and print what to do with it."""
-    from judge.report.display_text import count_pairs, count_queries
+    from judge.report.display_text import format_pair_count, format_query_count
     from judge.runs.labelling_plan import make_design_path, plan_pair_labels
 
     path, plan = plan_pair_labels(run, engines, measure, options, out)
-    queries = count_queries(t, len({query_id for query_id, _ in plan.drawn}))
-    pairs = t("{pairs} of {queries}", pairs=count_pairs(t, plan.labels), queries=queries)
+    queries = format_query_count(t, len({query_id for query_id, _ in plan.drawn}))
+    pairs = t("{pairs} of {queries}", pairs=format_pair_count(t, plan.labels), queries=queries)
     _print_labelling(run, path, pairs, "--plan", str(path))
     print_message(
         "They are drawn to compare {best} with {others} by {plan.measure}. Expect an interval of about"

@@ -95,7 +95,7 @@ def set_(
     from judge.nightly import job, stores
     from judge.nightly.baseline import find_nights_folder, read_pointer
     from judge.nightly.trend import read_last_night
-    from judge.report.display_text import count_queries
+    from judge.report.display_text import format_query_count
 
     folder = folder or find_nights_folder(run)
     earlier = None
@@ -106,7 +106,7 @@ def set_(
         "baseline of {folder}: {run} ({queries}, {pointer.assessor})",
         folder=folder,
         run=run,
-        queries=count_queries(t, pointer.queries),
+        queries=format_query_count(t, pointer.queries),
         pointer=pointer,
     )
     if earlier and earlier.id != pointer.id:
@@ -140,7 +140,7 @@ def show(
 ) -> None:
     """Show which run is the baseline."""
     from judge.nightly.baseline import show_baseline
-    from judge.report.display_text import count_queries
+    from judge.report.display_text import format_query_count
     from judge.runs.record_json import to_json
 
     pointer = show_baseline(folder)
@@ -150,7 +150,7 @@ def show(
         print_message(
             "{pointer.name} ({queries}, {pointer.assessor}), stored as {pointer.id}",
             pointer=pointer,
-            queries=count_queries(t, pointer.queries),
+            queries=format_query_count(t, pointer.queries),
         )
 
 

@@ -285,7 +285,7 @@ def collect(context: typer.Context, config: _CollectConfigOption = None) -> None
     from judge.client.cancel import raise_on_signals
     from judge.collect import collection
     from judge.config.collect import CollectConfig
-    from judge.report.display_text import count_new_calls
+    from judge.report.display_text import format_new_call_count
 
     options = CollectConfig.load(config, **list_typed_options(context))
     with raise_on_signals():
@@ -294,7 +294,7 @@ def collect(context: typer.Context, config: _CollectConfigOption = None) -> None
         print_message("{name}: {value}", name=name, value=_describe_tally(tally, options.source))
     for remark in (*result.remarks, *result.short_lists.values()):
         print_message(remark)
-    calls = count_new_calls(t, result.calls_made)
+    calls = format_new_call_count(t, result.calls_made)
     print_message("{calls}; raw answers: {file}", calls=calls, file=result.raw_log)
     words = shlex.quote(str(result.data))
     print_message("dataset: {file} (judge run {words} -m MODEL)", file=result.data, words=words)

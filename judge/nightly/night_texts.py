@@ -27,11 +27,11 @@ from judge.nightly.trend import NightTrend
 from judge.report.display_text import (
     END,
     ISOLATE,
-    count_queries,
     describe_unanswered_calls,
     format_cost,
     format_p_value,
     format_plain_number,
+    format_query_count,
     format_share,
     isolate,
     truncate_with_ellipsis,
@@ -173,7 +173,7 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator) -> st
         after=format_plain_number(outcome.tonight),
         interval=interval,
         certainty=certainty,
-        queries=count_queries(t, outcome.n),
+        queries=format_query_count(t, outcome.n),
     )
 
 
@@ -201,7 +201,7 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
             "{night.judged:,} of {night.judgments:,} judged ({coverage}), {queries}{failures}",
             night=record,
             coverage=format_share(record.coverage, form=".1%"),
-            queries=count_queries(t, record.queries),
+            queries=format_query_count(t, record.queries),
             failures=t("; failed: {kinds}", kinds=kinds) if kinds else "",
         )
     if record.cost_total:
@@ -251,7 +251,7 @@ def _describe_detectable_drops(test: RegressionTest, t: Translator) -> Iterator[
             counts.add(outcome.n)
     if not counts:
         return
-    queries = count_queries(t, min(counts))
+    queries = format_query_count(t, min(counts))
     if len(counts) > 1:
         queries = t("{count:,} or more queries", count=min(counts))
     drops = t(" or ").join(

@@ -12,7 +12,7 @@ from judge.measure.stability import MeasureStability, RepeatStability, VarianceC
 from judge.messages import Translator
 from judge.records import ScaleName
 from judge.report.comparison_sentences import rank_means
-from judge.report.display_text import count_pairs, format_counted_share, format_interval, format_p_value
+from judge.report.display_text import format_counted_share, format_interval, format_p_value, format_pair_count
 
 
 def describe_served_models(t: Translator, summary: Summary) -> str:
@@ -61,13 +61,14 @@ def describe_labels(t: Translator, summary: Summary) -> Iterator[str]:
         return
     if check.same_grade.value is None:
         yield t(
-            "The assessor gave no grade to {pairs} that people labelled.", pairs=count_pairs(t, check.pairs)
+            "The assessor gave no grade to {pairs} that people labelled.",
+            pairs=format_pair_count(t, check.pairs),
         )
         return
     yield t(
         "On a sample of {pairs} that people labelled, the assessor gives the same grade to"
         " {same:.1%}{interval}, kappa {kappa}; the mean of assessor - person is {bias:+.2f}.",
-        pairs=count_pairs(t, check.judged),
+        pairs=format_pair_count(t, check.judged),
         kappa=t("unknown") if check.kappa.value is None else f"{check.kappa.value:.3f}",
         same=check.same_grade.value,
         interval=format_interval(t, check.same_grade.ci95, ".1%"),

@@ -22,10 +22,10 @@ from judge.measure.sensitivity import OwnListReversal
 from judge.messages import Translator, make_text
 from judge.report.display_text import (
     NOTHING,
-    count_queries,
     format_interval,
     format_number,
     format_p_value,
+    format_query_count,
     format_range,
 )
 
@@ -84,7 +84,7 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
         else "With {queries} that the two engines share, a test detects a true difference of about"
         " {detectable} by {measure} between them in 4 of 5 cases; with {doubled_n:,} queries, one of about"
         " {doubled}.",
-        queries=count_queries(t, n),
+        queries=format_query_count(t, n),
         detectable=f"{detectable:.{decimals}f}",
         doubled_n=2 * n,
         doubled=f"{doubled:.{decimals}f}",
@@ -232,7 +232,7 @@ def describe_difference(t: Translator, comparison: PairComparison) -> str:
     result = describe_outcome(t, comparison)
     if comparison.difference is None:
         return t("{a}, {b}: {result}", a=comparison.a, b=comparison.b, result=result)
-    queries = count_queries(t, comparison.n)
+    queries = format_query_count(t, comparison.n)
     ahead = t("ahead on {pair.wins} of {queries}, behind on {pair.losses}", pair=comparison, queries=queries)
     size = _format_difference(t, comparison.difference, comparison.interval)
     if is_unsure(comparison):
@@ -329,7 +329,7 @@ def describe_segment_differences(t: Translator, summary: Summary) -> Iterator[st
                     "But in {column} {value} ({queries}) {pair.a} is ahead of {pair.b}: {size}.",
                     column=column,
                     value=value,
-                    queries=count_queries(t, segment.queries),
+                    queries=format_query_count(t, segment.queries),
                     pair=comparison,
                     size=_format_difference(t, comparison.difference, comparison.interval),
                 )
@@ -357,7 +357,7 @@ def explain_reversal(t: Translator, reversal: OwnListReversal) -> str:
         " {pair.better} is ahead, {pair.pooled[0]:.3f} to {pair.pooled[1]:.3f}{chance}.",
         pair=reversal,
         measure=name_mean(reversal.measure),
-        queries=count_queries(t, reversal.n),
+        queries=format_query_count(t, reversal.n),
         chance="" if reversal.significant else t(" (which may be chance)"),
     )
 
@@ -371,7 +371,7 @@ def describe_deciding_queries(t: Translator, summary: Summary) -> str:
         "The queries on which {pair.a} and {pair.b} differ most by {pair.measure}, and how much each adds to"
         " the difference of the means over {queries}.",
         pair=deciding,
-        queries=count_queries(t, deciding.n),
+        queries=format_query_count(t, deciding.n),
     )
 
 

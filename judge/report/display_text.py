@@ -248,12 +248,12 @@ def translate_remark(t: Translator, remark: str) -> str:
     return escape_hidden(t(remark))
 
 
-def count_queries(t: Translator, count: int) -> str:
+def format_query_count(t: Translator, count: int) -> str:
     """Return `1 query`, `2 queries`."""
     return t.translate_plural("{count:,} query", "{count:,} queries", count)
 
 
-def count_calls(t: Translator, count: int) -> str:
+def format_call_count(t: Translator, count: int) -> str:
     """Return `1 call`, `2 calls`."""
     return t.translate_plural("{count:,} call", "{count:,} calls", count)
 
@@ -270,12 +270,12 @@ def describe_unanswered_calls(t: Translator, count: int) -> str:
     )
 
 
-def count_new_calls(t: Translator, count: int) -> str:
+def format_new_call_count(t: Translator, count: int) -> str:
     """Return `1 new call`, `2 new calls`: those that this command made."""
     return t.translate_plural("{count:,} new call", "{count:,} new calls", count)
 
 
-def count_pairs(t: Translator, count: int) -> str:
+def format_pair_count(t: Translator, count: int) -> str:
     """Return `1 pair`, `2 pairs`."""
     return t.translate_plural("{count:,} pair", "{count:,} pairs", count)
 

@@ -13,15 +13,15 @@ from judge.pricing.costs import Cost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, selftest_sentences
 from judge.report.display_text import (
-    count_calls,
-    count_pairs,
-    count_queries,
     describe_unanswered_calls,
     escape_hidden,
     fit_on_line,
+    format_call_count,
     format_cost,
     format_interval,
     format_number,
+    format_pair_count,
+    format_query_count,
     isolate,
 )
 from judge.report.payload import PageData
@@ -90,7 +90,7 @@ def iter_facts(
         warnings = _escape(map(make_text, extras.agreement.warnings))
         counts = make_text(
             "{pairs} with labels of {source}",
-            pairs=build_text(count_pairs, extras.agreement.pairs),
+            pairs=build_text(format_pair_count, extras.agreement.pairs),
             source=fit_on_line(extras.agreement.labels),
         )
         kappa = build_texts(assessor_sentences.describe_kappa, extras.agreement)
@@ -137,7 +137,7 @@ def describe_cost(t: Translator, cost: Cost) -> str:
     calls = t(
         "{calls}, {cost.prompt_tokens:,} tokens in ({cost.cached_tokens:,} cached),"
         " {cost.completion_tokens:,} out",
-        calls=count_calls(t, cost.calls),
+        calls=format_call_count(t, cost.calls),
         cost=cost,
     )
     price = t("; price unknown") if amount is None else t(", {amount}", amount=amount) if amount else ""
@@ -167,10 +167,10 @@ def describe_dataset(t: Translator, summary: Summary) -> str:
         "{queries}, {engines}; {results}, {pairs} ({saved:.0%} fewer: equal results are one pair)"
         if round(summary.dedup_saving, 2)
         else "{queries}, {engines}; {results}, {pairs}",
-        queries=count_queries(t, summary.queries),
+        queries=format_query_count(t, summary.queries),
         engines=t.translate_plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
         results=t.translate_plural("{count:,} result", "{count:,} results", summary.results),
-        pairs=count_pairs(t, summary.pairs) if summary.labels else to_judge,
+        pairs=format_pair_count(t, summary.pairs) if summary.labels else to_judge,
         saved=summary.dedup_saving,
     )
 

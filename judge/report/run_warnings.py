@@ -13,9 +13,9 @@ from judge.records import CONTENT_FILTER, LEXICAL, MIN_COVERAGE
 from judge.report import assessor_sentences
 from judge.report.comparison_sentences import describe_limits
 from judge.report.display_text import (
-    count_queries,
     escape_hidden,
     format_plain_number,
+    format_query_count,
     format_share,
     translate_remark,
 )
@@ -278,6 +278,6 @@ def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:
             else "{measure} leaves out {count:,} of {queries}: {why}.",
             measure=name_mean(measure),
             count=count,
-            queries=count_queries(t, summary.queries),
+            queries=format_query_count(t, summary.queries),
             why=why,
         )

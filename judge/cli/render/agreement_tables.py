@@ -19,11 +19,11 @@ from judge.measure.numeric import rank_engines
 from judge.messages import Message, SeparatedNames
 from judge.report.assessor_sentences import describe_kappa, describe_unmatched_labels, explain_missing
 from judge.report.display_text import (
-    count_pairs,
-    count_queries,
     format_interval,
+    format_pair_count,
     format_plain_number,
     format_plain_range,
+    format_query_count,
 )
 
 
@@ -80,11 +80,11 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[str]:
     yield t(
         "{pairs} of {queries} have a grade from people ({scale}) and one from {assessor}; of {whole} people"
         " graded every pair",
-        pairs=count_pairs(t, agreement.pairs),
-        queries=count_queries(t, agreement.queries),
+        pairs=format_pair_count(t, agreement.pairs),
+        queries=format_query_count(t, agreement.queries),
         scale=t("0 to 3") if graded else t("yes or no"),
         assessor=agreement.assessor,
-        whole=count_queries(t, agreement.wholly_labelled_queries),
+        whole=format_query_count(t, agreement.wholly_labelled_queries),
     )
     if agreement.grades is None:
         yield t(

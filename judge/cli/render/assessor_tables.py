@@ -12,7 +12,12 @@ from judge.measure.intervals import CountedShare
 from judge.messages import make_text
 from judge.pricing.costs import add_costs
 from judge.pricing.prices import FREE_PRICE
-from judge.report.display_text import count_calls, count_new_calls, count_pairs, format_share
+from judge.report.display_text import (
+    format_call_count,
+    format_new_call_count,
+    format_pair_count,
+    format_share,
+)
 from judge.report.facts import describe_cost
 from judge.report.selftest_sentences import MOST_WRONG, list_wrong_grades
 from judge.selftest.probes import RELEVANT_KINDS
@@ -28,7 +33,7 @@ def describe_estimate(estimate: RunEstimate) -> Iterator[str]:
     yield t(
         "{results}, {pairs}, {repeats}",
         results=t.translate_plural("{count:,} result", "{count:,} results", estimate.results),
-        pairs=count_pairs(t, estimate.pairs),
+        pairs=format_pair_count(t, estimate.pairs),
         repeats=t.translate_plural("{count:,} repeat", "{count:,} repeats", estimate.repeats),
     )
     yield from map(t, estimate.remarks)
@@ -66,7 +71,7 @@ def _describe_total(estimate: RunEstimate) -> str:
     seconds = None if estimate.dimensions else sum(member.seconds for member in members)
     return t(
         "together: {calls}, about {prompt:,} tokens in and {completion:,} out, {price}{duration}",
-        calls=count_calls(t, sum(part.calls for part in estimates)),
+        calls=format_call_count(t, sum(part.calls for part in estimates)),
         prompt=sum(part.prompt_tokens for part in estimates),
         completion=sum(part.completion_tokens for part in estimates),
         price=_describe_amount(None if None in amounts else sum(filter(None, amounts))),
@@ -90,7 +95,7 @@ def _describe_assessor(estimate: AssessorEstimate) -> Iterator[str]:
         "{judgments}: {run.known:,} without a call, {calls} to pay{again}",
         judgments=judgments,
         run=estimate,
-        calls=count_calls(t, estimate.calls),
+        calls=format_call_count(t, estimate.calls),
         again=again,
     )
     if estimate.judgments_in_batches:
@@ -210,7 +215,7 @@ def iter_selftest_parts(selftest: SelfTest) -> Iterator[Part]:
     yield t(
         "{test.result.assessor}: {test.result.probes.count} probes, {calls}",
         test=selftest,
-        calls=count_new_calls(t, selftest.calls_made),
+        calls=format_new_call_count(t, selftest.calls_made),
     )
     rows = _iter_rows(list(prompts.values()))
     yield make_table(["", *prompts], ((label, *map(_format_share, shares)) for label, shares in rows))

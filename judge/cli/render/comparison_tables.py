@@ -30,11 +30,11 @@ from judge.report.comparison_sentences import (
 )
 from judge.report.display_text import (
     OUTCOME_SIGNS,
-    count_pairs,
-    count_queries,
     format_p_value,
+    format_pair_count,
     format_plain_number,
     format_plain_range,
+    format_query_count,
     format_share,
 )
 from judge.report.page_tables import COLUMN_NOTES, COUNT_COLUMNS
@@ -123,14 +123,14 @@ def _describe_result(summary: Summary, run: Path, measure: str | None, max_compa
     yield warn_incomplete(t, summary)
     yield from warn_without_results(t, summary)
     yield from map(t, summary.remarks)
-    judged = count_pairs(t, summary.pairs)
+    judged = format_pair_count(t, summary.pairs)
     yield t(
         "{queries}, {engines}, judged down to rank {run.depth} by {assessor}, {repeats}; {pairs},"
         " {coverage} judged",
         run=summary,
         coverage=format_share(summary.coverage, form=".1%"),
         assessor=summary.assessor,
-        queries=count_queries(t, summary.queries),
+        queries=format_query_count(t, summary.queries),
         engines=t.translate_plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
         repeats=t.translate_plural("{count:,} repeat", "{count:,} repeats", summary.repeats),
         pairs=t("{pairs} in all runs together", pairs=judged) if summary.runs else judged,
@@ -202,7 +202,7 @@ def _describe_segments(summary: Summary, measure: str) -> Iterator[str]:
             "{column} {value} ({queries}), {measure}: {result}",
             column=column,
             value=value,
-            queries=count_queries(t, segment.queries),
+            queries=format_query_count(t, segment.queries),
             measure=name_mean(measure),
             result=_describe_segment(segment, measure, summary),
         )

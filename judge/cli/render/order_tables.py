@@ -16,7 +16,12 @@ from judge.measure.resampling import MIN_DIFFERING
 from judge.messages import Message
 from judge.report.assessor_sentences import explain_missing
 from judge.report.comparison_sentences import rank_means
-from judge.report.display_text import count_queries, format_p_value, format_plain_number, format_plain_range
+from judge.report.display_text import (
+    format_p_value,
+    format_plain_number,
+    format_plain_range,
+    format_query_count,
+)
 from judge.report.facts import OUTCOMES
 
 #: How many engines or pairs of them a sentence names.
@@ -82,7 +87,7 @@ def describe_orders(agreement: LabelAgreement, measure: str) -> Iterator[str]:
         "means of {name} on {queries}{partly}{others}, highest first: {people} by people's grades, {assessor}"
         " by the assessor's",
         name=name,
-        queries=count_queries(t, orders.queries),
+        queries=format_query_count(t, orders.queries),
         partly=t(", partly labelled") if orders.partly_labelled else "",
         others=_explain_left_out(agreement, orders),
         people=rank_means(t, orders.people, _MOST_NAMES),

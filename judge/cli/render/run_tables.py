@@ -24,9 +24,9 @@ from judge.report.comparison_sentences import (
     iter_differences,
 )
 from judge.report.display_text import (
-    count_calls,
-    count_new_calls,
+    format_call_count,
     format_cost,
+    format_new_call_count,
     format_plain_number,
     format_plain_range,
     format_share,
@@ -157,12 +157,12 @@ def _describe_judging(result: RunResult) -> Iterator[str]:
         wanted=wanted,
         assessor=summary.assessor,
         share=format_share(judged / wanted, form=".1%"),
-        calls=count_new_calls(t, result.calls_made),
+        calls=format_new_call_count(t, result.calls_made),
         tokens=cost.prompt_tokens + cost.completion_tokens if cost else 0,
         cost=_describe_cost(cost) if cost else "",
         earlier=t(
             " (of all {calls} behind the verdicts, those of earlier runs included)",
-            calls=count_calls(t, cost.calls),
+            calls=format_call_count(t, cost.calls),
         )
         if cost and cost.calls > result.calls_made
         else "",

@@ -207,7 +207,7 @@ def draw_query_differences(differences: QueryDifferences) -> Chart | None:
         a=a,
         b=b,
         measure=differences.measure,
-        queries=build_text(display_text.count_queries, queries),
+        queries=build_text(display_text.format_query_count, queries),
         ahead=ahead,
         equal=equal,
         behind=behind,

@@ -234,7 +234,7 @@ def draw_confusion_matrix(agreement: LabelAgreement) -> Chart | None:
 def _describe_agreement(agreement: LabelAgreement) -> Iterator[Bilingual]:
     yield make_text(
         "How people and the assessor graded {pairs}, as counts and as shares of each grade of people.",
-        pairs=build_text(display_text.count_pairs, agreement.pairs),
+        pairs=build_text(display_text.format_pair_count, agreement.pairs),
     )
     same, bias = agreement.same_grade.value, agreement.bias.value
     if same is not None:
