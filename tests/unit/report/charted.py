@@ -17,12 +17,12 @@ from tests.unit.analysis.labelled import make_people, make_run
 
 def compute_run_scores(run: JudgedRun) -> Scores:
     """The run's scores."""
-    spec = run.spec
+    details = run.details
     return score_rankings(
         run.dataset.rankings,
         run.judgments,
-        spec.measures,
-        spec.scale,
+        details.measures,
+        details.scale,
         depth=run.pool.depth,
     )
 
