@@ -158,19 +158,19 @@ def _format_option(model: type[Any], name: str, option: Option, *, table: str = 
 
 
 @takes_options(model=_PANEL)
-def run(context: typer.Context, config: _ConfigOption = None) -> None:
+def run(context: typer.Context, toml: _ConfigOption = None) -> None:
     """Judge a dataset, score every engine and write a run folder. To resume, run the same command again."""
-    _judge(list_typed_options(context), config)
+    _judge(list_typed_options(context), toml)
 
 
 @takes_options(model=_PANEL)
-def estimate(context: typer.Context, config: _ConfigOption = None) -> None:
+def estimate(context: typer.Context, toml: _ConfigOption = None) -> None:
     """Estimate the calls and the cost of a run, without a call."""
     from judge import pipeline
     from judge.cli.render.assessor_tables import describe_estimate
     from judge.cli.render.tables import print_parts
 
-    print_parts(describe_estimate(pipeline.estimate(_to_config(list_typed_options(context), config))))
+    print_parts(describe_estimate(pipeline.estimate(_to_config(list_typed_options(context), toml))))
 
 
 def _judge(typed: OptionValues, toml: Path | None) -> None:
@@ -226,7 +226,7 @@ def _to_config(typed: OptionValues, toml: Path | None) -> Config:
     repeats=_SELFTEST_REPEATS,
     out=_SELFTEST_OUT,
 )
-def selftest(context: typer.Context, config: _ConfigOption = None) -> None:
+def selftest(context: typer.Context, toml: _ConfigOption = None) -> None:
     """Test an assessor on shipped probes.
 
     They cover prompt injection, strictness and format. Runs of the assessor show the result.
@@ -238,10 +238,10 @@ def selftest(context: typer.Context, config: _ConfigOption = None) -> None:
 
     typed = list_typed_options(context)
     check_testable(typed.get("model", ""))
-    options = _to_config(typed, config)
-    print_parts([assessor_tables.describe_plan(*count_selftest_calls(options))])
+    config = _to_config(typed, toml)
+    print_parts([assessor_tables.describe_plan(*count_selftest_calls(config))])
     with raise_on_signals():
-        result = run_selftest(options, make_progress_listener(), t)
+        result = run_selftest(config, make_progress_listener(), t)
     print_parts(assessor_tables.iter_selftest_parts(result))
     if result.incomplete:
         raise result.incomplete
@@ -256,7 +256,7 @@ def sidebyside(
     run: RunFolderArgument,
     a: Annotated[str, typer.Argument(help="Engine.", show_default=False)],
     b: Annotated[str, typer.Argument(help="Another engine.", show_default=False)],
-    config: _ConfigOption = None,
+    toml: _ConfigOption = None,
 ) -> None:
     """Ask a model which of two engines' whole lists is better.
 
@@ -270,16 +270,16 @@ def sidebyside(
     from judge.cli.render.tables import print_parts
     from judge.client.cancel import raise_on_signals
 
-    settings = api.add_model(_to_config(list_typed_options(context), config), run)
-    estimate = list_comparison.estimate_comparison(settings, run, a, b)
+    config = api.add_model(_to_config(list_typed_options(context), toml), run)
+    estimate = list_comparison.estimate_comparison(config, run, a, b)
     print_parts([assessor_tables.describe_questions("sidebyside", estimate)])
     with raise_on_signals():
-        summary = list_comparison.add_comparison(settings, run, a, b, make_progress_listener())
+        summary = list_comparison.add_comparison(config, run, a, b, make_progress_listener())
     print_parts(dimension_tables.iter_dimension_parts(Message("sidebyside"), summary, (a, b)))
 
 
 @takes_options(model_path="judge.config.collect:CollectConfig")
-def collect(context: typer.Context, config: _CollectConfigOption = None) -> None:
+def collect(context: typer.Context, toml: _CollectConfigOption = None) -> None:
     """Query search engines and write their results as a dataset. To resume, run the same command again."""
     from judge.cli.progress_display import COLLECTING
     from judge.client.cancel import raise_on_signals
@@ -287,11 +287,11 @@ def collect(context: typer.Context, config: _CollectConfigOption = None) -> None
     from judge.config.collect import CollectConfig
     from judge.report.display_text import format_new_call_count
 
-    options = CollectConfig.load(config, **list_typed_options(context))
+    config = CollectConfig.load(toml, **list_typed_options(context))
     with raise_on_signals():
-        result = collection.collect(options, listener=make_progress_listener(COLLECTING))
+        result = collection.collect(config, listener=make_progress_listener(COLLECTING))
     for name, tally in result.engines.items():
-        print_message("{name}: {value}", name=name, value=_describe_tally(tally, options.source))
+        print_message("{name}: {value}", name=name, value=_describe_tally(tally, config.source))
     for remark in (*result.remarks, *result.short_lists.values()):
         print_message(remark)
     calls = format_new_call_count(t, result.calls_made)
