@@ -163,8 +163,8 @@ def _draw_grades_picture(graded: GradeCounts) -> Picture:
     parts = [svg.make_tag("defs", pattern)]
     for at, slot in enumerate(graded.slots):
         x, y = (at % 3) * 112.0, 14 + 18 * (at // 3)
-        kind, fill = graded.style_slot(slot)
-        swatch = svg.make_tag("rect", x=1, y=-6, width=16, height=12, class_=kind, fill=fill)
+        class_, fill = graded.style_slot(slot)
+        swatch = svg.make_tag("rect", x=1, y=-6, width=16, height=12, class_=class_, fill=fill)
         parts.append(svg.draw_legend(y, (x, swatch, graded.name_slot(slot))))
     parts.append(svg.draw_text(make_text("relevant"), "note", 1, y + 22, "end"))
     top = y + 28
@@ -200,8 +200,8 @@ def _draw_bar(graded: GradeCounts, engine: str, rank: int, top: float) -> Markup
     parts, names = [], []
     for slot, share, end in zip(graded.slots, shares, ends, strict=True):
         if share:
-            kind, fill = graded.style_slot(slot)
-            parts.append(svg.draw_box(x, filled, top + _BAR * (1 - end), _BAR * share, kind, fill=fill))
+            class_, fill = graded.style_slot(slot)
+            parts.append(svg.draw_box(x, filled, top + _BAR * (1 - end), _BAR * share, class_, fill=fill))
             names.append(f"{slot if isinstance(slot, int) else '?'}: {format_share(share)}")
     y = top + _BAR * (1 - ends[graded.top - graded.summary.relevant_from])
     return svg.make_tag(

@@ -114,8 +114,8 @@ def make_range(
     return ValueRange(value, (interval[0], interval[1]) if interval else None, unsure)
 
 
-def draw_whisker(axis: Axis, y: float, cell: ValueRange, kind: str, radius: float = 4) -> Markup:
-    """Return a dot of class `kind` with its interval as a line and its bounds as a bar around height `y`."""
+def draw_whisker(axis: Axis, y: float, cell: ValueRange, class_: str, radius: float = 4) -> Markup:
+    """Return a dot of `class_` with its interval as a line and its bounds as a bar around height `y`."""
     parts = []
     if cell.bounds:
         first, last = map(axis.locate, cell.bounds)
@@ -124,7 +124,7 @@ def draw_whisker(axis: Axis, y: float, cell: ValueRange, kind: str, radius: floa
         first, last = map(axis.locate, cell.interval)
         parts.append(svg.draw_line(first, last, y, y, "whisker"))
         parts += [svg.draw_line(end, end, y - radius, y + radius, "whisker") for end in (first, last)]
-    parts.append(svg.draw_dot(axis.locate(cell.value), y, kind, radius))
+    parts.append(svg.draw_dot(axis.locate(cell.value), y, class_, radius))
     return svg.join_markup(parts)
 
 
@@ -155,12 +155,12 @@ class PlotArea:
         numbers = zip((ticks[0], ticks[-1]), ("start", "end"), strict=True)
         parts = []
         for tick in ticks:
-            at, kind = self.axis.locate(tick), "zero" if signed and tick == 0 else "grid"
-            parts.append(svg.draw_line(at, at, self.top, self.bottom, kind))
+            at, class_ = self.axis.locate(tick), "zero" if signed and tick == 0 else "grid"
+            parts.append(svg.draw_line(at, at, self.top, self.bottom, class_))
         for at, (tick, anchor) in enumerate(numbers if ends else ((tick, "middle") for tick in ticks)):
             number = self.axis.format_tick(tick, signed=signed, short=ends)
-            kind = "tick" if ends or at % 2 == parity else "tick ample"
-            parts.append(svg.draw_text(number, kind, self.axis.locate(tick), self.bottom + 15, anchor))
+            class_ = "tick" if ends or at % 2 == parity else "tick ample"
+            parts.append(svg.draw_text(number, class_, self.axis.locate(tick), self.bottom + 15, anchor))
         return self.place(parts)
 
     def find_height(self, value: float) -> float:

@@ -103,18 +103,20 @@ def shorten_name(text: str, limit: int, among: Iterable[str] = ()) -> str:
 
 
 def draw_text(
-    text: Bilingual | str, kind: str, x: float | str, y: float, anchor: str | None = None
+    text: Bilingual | str, class_: str, x: float | str, y: float, anchor: str | None = None
 ) -> Markup:
-    """Return a text of class `kind`; `x` is a fraction of the width, or pixels as text.
+    """Return a text of `class_`; `x` is a fraction of the width, or pixels as text.
 
     A text in both languages is two elements, of which the page shows one; one where they are equal.
     """
     place = format_percent(x) if isinstance(x, float | int) else x
     if isinstance(text, str) or text.en == text.zh:
         words = text if isinstance(text, str) else text.en
-        return make_tag("text", words, class_=kind, x=place, y=y, text_anchor=anchor)
+        return make_tag("text", words, class_=class_, x=place, y=y, text_anchor=anchor)
     return join_markup(
-        make_tag("text", words, class_=f"{kind} {lang}", lang=_LANGS[lang], x=place, y=y, text_anchor=anchor)
+        make_tag(
+            "text", words, class_=f"{class_} {lang}", lang=_LANGS[lang], x=place, y=y, text_anchor=anchor
+        )
         for lang, words in text._asdict().items()
     )
 
@@ -147,7 +149,7 @@ def fit_names(names: Iterable[str], limit: int, pixels: float) -> int:
 def draw_name(
     text: str,
     limit: int,
-    kind: str,
+    class_: str,
     x: float | str,
     y: float,
     among: Sequence[str] = (),
@@ -161,7 +163,7 @@ def draw_name(
     title = make_tag("title", display_text.fit_on_line(text))
     place = format_percent(x) if isinstance(x, float | int) else x
     brief, ample = (shorten_name(text, columns, among) for columns in (limit, wide_limit or 2 * limit))
-    forms = [(brief, kind)] if brief == ample else [(brief, f"{kind} brief"), (ample, f"{kind} ample")]
+    forms = [(brief, class_)] if brief == ample else [(brief, f"{class_} brief"), (ample, f"{class_} ample")]
     return join_markup(
         make_tag("text", title, short, class_=classes, x=place, y=y) for short, classes in forms
     )
@@ -186,22 +188,22 @@ def draw_row_label(
     )
 
 
-def draw_line(x1: float, x2: float, y1: float, y2: float, kind: str) -> Markup:
+def draw_line(x1: float, x2: float, y1: float, y2: float, class_: str) -> Markup:
     """Return a line; `x` are fractions of the width, `y` pixels."""
-    return make_tag("line", x1=format_percent(x1), x2=format_percent(x2), y1=y1, y2=y2, class_=kind)
+    return make_tag("line", x1=format_percent(x1), x2=format_percent(x2), y1=y1, y2=y2, class_=class_)
 
 
 def draw_box(
-    x: float, width: float, y: float, height: float, kind: str, *inside: str, **more: str | float | None
+    x: float, width: float, y: float, height: float, class_: str, *inside: str, **more: str | float | None
 ) -> Markup:
     """Return a rectangle; `x` and `width` are fractions of the width, `y` and `height` pixels."""
     across = {"x": format_percent(x), "width": format_percent(width)}
-    return make_tag("rect", *inside, **across, y=y, height=height, class_=kind, **more)
+    return make_tag("rect", *inside, **across, y=y, height=height, class_=class_, **more)
 
 
-def draw_dot(x: float, y: float, kind: str, radius: float = 4) -> Markup:
+def draw_dot(x: float, y: float, class_: str, radius: float = 4) -> Markup:
     """Return a circle; `x` is a fraction of the width."""
-    return make_tag("circle", cx=format_percent(x), cy=y, r=radius, class_=kind)
+    return make_tag("circle", cx=format_percent(x), cy=y, r=radius, class_=class_)
 
 
 def draw_inset(x: float, width: float, *inside: str) -> Markup:
