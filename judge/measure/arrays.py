@@ -116,7 +116,7 @@ _MIN_WIDTH = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Arrays:
+class GradedLists:
     """Ranked lists of the results, and their grades by pair.
 
     `grades` (pairs, repeats) are those of the pairs of `results`.
@@ -129,8 +129,8 @@ class Arrays:
     lists: RankedLists
 
 
-def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scale) -> Arrays:
-    """Return the arrays; raise InputError for a grade off the scale, and two grades of a pair in a repeat."""
+def build_graded_lists(results: ResultColumns, judgments: JudgmentColumns, scale: Scale) -> GradedLists:
+    """Return the lists; raise InputError for a grade off the scale, and two grades of a pair in a repeat."""
     width = min(results.depth, max(_MIN_WIDTH, results.pair.shape[-1]))
     repeats, grades = _collect_grades(results, judgments, scale)
     times = len(repeats)  # each query has this many pools
@@ -151,7 +151,7 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
         more = np.where(np.arange(counts.max(initial=0)) < counts[:, None], scale.top, NO_GRADE)
         best = np.concatenate([best, more], axis=1)
     lists = RankedLists(results.depth, grade, origin, document, unjudged_index[pair, repeat], best)
-    return Arrays(results, repeats, grades, lists)
+    return GradedLists(results, repeats, grades, lists)
 
 
 def find_origins(document: Ints) -> Ints:

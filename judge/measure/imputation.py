@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from judge.measure.arrays import NO_GRADE, Arrays, RankedLists
+from judge.measure.arrays import NO_GRADE, GradedLists, RankedLists
 from judge.measure.measures import Measure
 from judge.measure.numeric import Floats, Ints
 from judge.measure.values import compute_values, mark_always_defined, split_blocks
@@ -38,14 +38,14 @@ _RIDGE_PENALTY = 5.0
 _GRID_POINTS = 401
 
 
-def impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
+def impute_unjudged(graded_lists: GradedLists, scale: Scale) -> Ints:
     """Return the (unjudged pairs, `IMPUTATIONS`) grades, in the order of `RankedLists.unjudged_index`."""
-    results = arrays.results
+    results = graded_lists.results
     engine, query, rank = np.nonzero(results.pair >= 0)
     discounts = np.zeros((len(results.snippet_ids), len(results.engines)))
     # A list can hold the same snippet twice.
     np.maximum.at(discounts, (results.pair[engine, query, rank], engine), 1 / np.log2(rank + 2))
-    return impute_grades(results.list_pairs(), arrays.grades, discounts, scale.top)
+    return impute_grades(results.list_pairs(), graded_lists.grades, discounts, scale.top)
 
 
 def compute_imputed_values(

@@ -13,7 +13,7 @@ from itertools import compress
 
 import numpy as np
 
-from judge.measure.arrays import NO_GRADE, Arrays, RankedLists, build_arrays
+from judge.measure.arrays import NO_GRADE, GradedLists, RankedLists, build_graded_lists
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
 from judge.measure.formulas import find_largest_value
 from judge.measure.imputation import compute_imputed_values, impute_unjudged
@@ -170,18 +170,18 @@ def score_columns(
     pool, its `rel` is above the scale, or judgments contradict each other.
     """
     check_depth(measures, results.depth)
-    arrays = build_arrays(results, judgments, scale)
-    lists = arrays.lists
+    graded_lists = build_graded_lists(results, judgments, scale)
+    lists = graded_lists.lists
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
     incomplete = None
     if np.any(unsure):
-        pools = np.where(unsure, np.cumsum(unsure) - 1, -1).reshape(-1, len(arrays.repeats))
+        pools = np.where(unsure, np.cumsum(unsure) - 1, -1).reshape(-1, len(graded_lists.repeats))
         incomplete = IncompleteLists(
             results.engines, results.queries, lists.select_pools(unsure), pools, scale
         )
-    value, lowest, highest = _impute_and_bound(arrays, measures, scale, incomplete)
+    value, lowest, highest = _impute_and_bound(graded_lists, measures, scale, incomplete)
     judged = np.stack([compute_judged_shares(measure, lists) for measure in measures], axis=-1)
-    shape = len(results.engines), len(results.queries), len(arrays.repeats), len(measures)
+    shape = len(results.engines), len(results.queries), len(graded_lists.repeats), len(measures)
     value, lowest, highest, judged = (array.reshape(shape) for array in (value, lowest, highest, judged))
     for array in (value, lowest, highest, judged):
         array[results.without_list] = np.nan
@@ -196,7 +196,7 @@ def score_columns(
     return Scores(
         engines=results.engines,
         queries=results.queries,
-        repeats=arrays.repeats,
+        repeats=graded_lists.repeats,
         measures=tuple(measures),
         value=value,
         lowest=lowest,
@@ -210,10 +210,10 @@ def score_columns(
 
 
 def _impute_and_bound(
-    arrays: Arrays, measures: Sequence[Measure], scale: Scale, incomplete: IncompleteLists | None
+    graded_lists: GradedLists, measures: Sequence[Measure], scale: Scale, incomplete: IncompleteLists | None
 ) -> tuple[Floats, Floats, Floats]:
     """Return the (engines, pools, measures) values and bounds, one array where all snippets are judged."""
-    lists = arrays.lists
+    lists = graded_lists.lists
     value = np.stack([compute_values(measure, lists, scale) for measure in measures], axis=-1)
     if incomplete is None:
         return value, value, value
@@ -223,7 +223,7 @@ def _impute_and_bound(
         bound_values(measure, part, scale, value[:, unsure, index]) for index, measure in enumerate(measures)
     ]
     lowest[:, unsure], highest[:, unsure] = (np.stack(ends, axis=-1) for ends in zip(*bounds, strict=True))
-    imputed = compute_imputed_values(measures, part, impute_unjudged(arrays, scale), scale)
+    imputed = compute_imputed_values(measures, part, impute_unjudged(graded_lists, scale), scale)
     # Rounding can move the mean of the draws out of the bounds. Drawn grades do not count for Judged: its
     # bounds are its value.
     value[:, unsure] = np.clip(imputed, lowest[:, unsure], highest[:, unsure])
@@ -291,14 +291,14 @@ def score_ideal_order(
     Documents without a grade are left out. NaN where all engines failed, where no document of the pool has
     a grade, and where a measure is undefined.
     """
-    arrays = build_arrays(results, judgments, scale)
-    best, depth = arrays.lists.best, arrays.lists.depth
+    graded_lists = build_graded_lists(results, judgments, scale)
+    best, depth = graded_lists.lists.best, graded_lists.lists.depth
     document = np.argsort(-best, axis=1, kind="stable")[:, :depth]
     grade = np.take_along_axis(best, document, axis=1)
     origin = np.where(grade == NO_GRADE, -1, np.arange(grade.shape[1]))
     none = np.full_like(grade, -1)[None]
     ideal = RankedLists(depth, grade[None], origin[None], document[None], none, best)
-    shape = len(results.queries), len(arrays.repeats)
+    shape = len(results.queries), len(graded_lists.repeats)
     ungraded: Bools = np.equal(best, NO_GRADE).all(axis=1).reshape(shape)
     failed: Bools = np.logical_and.reduce(results.without_list)
     unknown = failed[:, None] | (ungraded & np.any(results.returned, axis=0)[:, None])

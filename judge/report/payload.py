@@ -210,38 +210,40 @@ class PageQueries:
     def __init__(self, summary: Summary, limits: PageLimits) -> None:
         self._summary = summary
         self._limits = limits
-        self._keys: list[_QueryFigures] = []
+        self._queries: list[_QueryFigures] = []
         self._lines: dict[int, str] = {}
         self._size = self._pairs = 0
 
     def add(self, entry: QueryEntry) -> None:
         """Add the next query in reading order."""
-        index = len(self._keys)
-        key = _measure_query(index, entry, self._summary)
-        self._pairs += key.pairs
+        index = len(self._queries)
+        query = _measure_query(index, entry, self._summary)
+        self._pairs += query.pairs
         if len(self._lines) == index and self._pairs <= self._limits.pairs:
             line = dump_script_json(pack_query(entry, self._summary))
-            key = replace(key, size=len(line.encode()))
-            self._size += key.size
+            query = replace(query, size=len(line.encode()))
+            self._size += query.size
             if self._size <= self._limits.size:
                 self._lines[index] = line
-        self._keys.append(key)
+        self._queries.append(query)
 
     def select(self, read_queries: ReadQueries) -> PageData:
         """Return the packed queries; `read_queries` yields those that were added."""
-        keys, lines = self._keys, self._lines
-        if len(lines) == len(keys):
-            return PageData(list(lines.values()), self._pairs, len(keys), self._pairs, None)
+        queries, lines = self._queries, self._lines
+        if len(lines) == len(queries):
+            return PageData(list(lines.values()), self._pairs, len(queries), self._pairs, None)
         # A query that turns out too large makes way for others, which are packed in the next round.
-        while missing := _choose_queries(keys, self._limits).keys() - lines.keys():
+        while missing := _choose_queries(queries, self._limits).keys() - lines.keys():
             for index, entry in zip(sorted(missing), read_queries(missing), strict=True):
                 lines[index] = dump_script_json(pack_query(entry, self._summary))
-                keys[index] = replace(keys[index], size=len(lines[index].encode()))
-        chosen = _choose_queries(keys, self._limits)
+                queries[index] = replace(queries[index], size=len(lines[index].encode()))
+        chosen = _choose_queries(queries, self._limits)
         counts = Counter(chosen.values())
         sample = {kind: counts[kind] for kind in _SAMPLE_KINDS}
         page = [lines[index] for index in sorted(chosen)]
-        return PageData(page, sum(keys[index].pairs for index in chosen), len(keys), self._pairs, sample)
+        return PageData(
+            page, sum(queries[index].pairs for index in chosen), len(queries), self._pairs, sample
+        )
 
 
 def _measure_query(index: int, entry: QueryEntry, summary: Summary) -> _QueryFigures:
@@ -262,26 +264,26 @@ def _measure_query(index: int, entry: QueryEntry, summary: Summary) -> _QueryFig
     )
 
 
-def _choose_queries(keys: Sequence[_QueryFigures], limits: PageLimits) -> dict[int, str]:
+def _choose_queries(queries: Sequence[_QueryFigures], limits: PageLimits) -> dict[int, str]:
     """Return the indices of the selected queries and their kinds; the three kinds take turns.
 
     A query that exceeds the limits alone is never taken.
     """
-    keys = [key for key in keys if key.size <= limits.size and key.pairs <= limits.pairs]
+    queries = [query for query in queries if query.size <= limits.size and query.pairs <= limits.pairs]
     # By lowest mean, by largest difference between engines (then most flips), by lot.
     orders = {
-        "worst": iter(sorted(keys, key=lambda key: (key.mean is None, key.mean or 0.0, key.lot))),
-        "disagreeing": iter(sorted(keys, key=lambda key: (-key.spread, -key.flips, key.lot))),
-        "random": iter(sorted(keys, key=lambda key: key.lot)),
+        "worst": iter(sorted(queries, key=lambda query: (query.mean is None, query.mean or 0.0, query.lot))),
+        "disagreeing": iter(sorted(queries, key=lambda query: (-query.spread, -query.flips, query.lot))),
+        "random": iter(sorted(queries, key=lambda query: query.lot)),
     }
     chosen: dict[int, str] = {}
     size = pairs = 0
     for kind in cycle(_SAMPLE_KINDS):
-        key = next((key for key in orders[kind] if key.index not in chosen), None)
-        if key is None:
+        query = next((query for query in orders[kind] if query.index not in chosen), None)
+        if query is None:
             break
-        size, pairs = size + key.size, pairs + key.pairs
+        size, pairs = size + query.size, pairs + query.pairs
         if size > limits.size or pairs > limits.pairs:
             break
-        chosen[key.index] = kind
+        chosen[query.index] = kind
     return chosen

@@ -15,7 +15,7 @@ import numpy as np
 import pytrec_eval
 from ir_measures import AP, RR, P, nDCG
 
-from judge.measure.arrays import RankedLists, build_arrays, find_best_grades
+from judge.measure.arrays import RankedLists, build_graded_lists, find_best_grades
 from judge.measure.columns import tabulate_judgments, tabulate_results
 from judge.measure.engine_summary import summarise_engines
 from judge.measure.measures import DEFAULT_MEASURES, parse_measures
@@ -76,7 +76,7 @@ def compare(unjudged: float) -> None:
         "records to columns": time_fastest(
             lambda: tabulate_judgments(judgments, tabulate_results(rankings, DEPTH))
         ),
-        "columns to arrays": time_fastest(lambda: build_arrays(results, columns, GRADED)),
+        "columns to arrays": time_fastest(lambda: build_graded_lists(results, columns, GRADED)),
         "records to scores": time_fastest(
             lambda: score_rankings(rankings, judgments, measures, GRADED, depth=DEPTH)
         ),
