@@ -80,8 +80,8 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     )
     engine_pairs = _find_engine_pairs(names)
     deciding = _describe_deciding_measure(_list_common_measures(runs), comparable)
-    notes = tuple(_write_notes(runs, len(queries), repeats, judgments, unequal, deciding))
-    terms = tuple(_write_terms(pooled.results, engine_pairs, unequal))
+    notes = tuple(_iter_notes(runs, len(queries), repeats, judgments, unequal, deciding))
+    terms = tuple(_iter_terms(pooled.results, engine_pairs, unequal))
     return CombinedRuns(
         JudgedRun(separate, pool, separated, details), engine_pairs, notes, terms, names, shift
     )
@@ -276,7 +276,7 @@ def _combine_expected_labels(runs: Mapping[str, JudgedRun], data: Dataset, pool:
     return LabelUse(EXPECTED, len(pool.pairs), 0, None, unreturned)
 
 
-def _write_notes(
+def _iter_notes(
     runs: Mapping[str, JudgedRun],
     queries: int,
     repeats: int,
@@ -320,7 +320,7 @@ def _write_notes(
         )
 
 
-def _write_terms(results: int, engine_pairs: Collection[object] | None, unequal: str) -> Iterator[str]:
+def _iter_terms(results: int, engine_pairs: Collection[object] | None, unequal: str) -> Iterator[str]:
     if not unequal:
         yield Message(
             "all runs are measured on one pool, the {results:,} results of all of them: these means can"

@@ -1,4 +1,4 @@
-"""`judge annotate`: the server of the annotation page and the messages on the terminal."""
+"""`judge annotate`: the server of the labelling page and the messages on the terminal."""
 
 from __future__ import annotations
 
