@@ -173,7 +173,7 @@ def parse_json_body(body: str) -> Any:  # noqa: ANN401 - any JSON
         if not body.strip():
             raise RetryableError("server_error", "the answer is empty") from None
         raise RetryableError("server_error", f"the answer is not JSON: {_shorten(body)}") from None
-    if _is_nested_deeper(json_body, _MAX_NESTING):
+    if _is_too_deep(json_body):
         raise RetryableError("server_error", f"the answer is nested more than {_MAX_NESTING} levels deep")
     return json_body
 
@@ -206,10 +206,10 @@ def _iter_paths(value: object, depth: int, prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{key}"
 
 
-def _is_nested_deeper(value: object, limit: int) -> bool:
-    """Return whether lists and objects are nested more than `limit` levels deep; printing them would fail."""
+def _is_too_deep(value: object) -> bool:
+    """Return whether lists and objects are nested more than `_MAX_NESTING` levels deep."""
     level: list[Any] = [[value]]
-    for _ in range(limit + 1):
+    for _ in range(_MAX_NESTING + 1):
         inner = [part for item in level for part in (item.values() if isinstance(item, dict) else item)]
         level = [part for part in inner if isinstance(part, list | dict)]
     return bool(level)

@@ -70,9 +70,7 @@ def _compute_share_above(values: Floats, least: float) -> float:
     return (ways - int(np.searchsorted(two, least - one).sum())) / ways
 
 
-def compute_randomisation_interval(
-    differences: Floats, *, resamples: int = RESAMPLES, seed: int = SEED
-) -> Interval | None:
+def compute_randomisation_interval(differences: Floats, *, resamples: int = RESAMPLES) -> Interval | None:
     """Return the 95% interval of the mean of (queries,) paired differences by the randomisation test.
 
     It has the shifts that the randomisation test does not reject at 5% after they are subtracted. With the
@@ -85,7 +83,7 @@ def compute_randomisation_interval(
     queries = len(differences)
     summed = round_to_grid(np.array(differences, float)[:, None])[:, 0]
     lows, highs = [], []
-    for flips in _draw_signs(queries, resamples, seed):
+    for flips in _draw_signs(queries, resamples, SEED):
         flipped = flips.sum(1)
         sums = flips @ summed
         means = divide(sums, flipped, np.nan), divide(summed.sum() - sums, queries - flipped, np.nan)
@@ -98,7 +96,7 @@ def compute_randomisation_interval(
     interval = make_finite_interval(low[least], high[least])
     if interval is None:
         return None
-    (p,) = compute_randomisation_p(summed[:, None], resamples=resamples, seed=seed)
+    (p,) = compute_randomisation_p(summed[:, None], resamples=resamples)
     if p > ALPHA:
         return min(interval[0], 0.0), max(interval[1], 0.0)
     return (max(interval[0], TIE), interval[1]) if summed.sum() > 0 else (interval[0], min(interval[1], -TIE))
