@@ -29,7 +29,7 @@ from judge.dimensions.dimension import (
     show_snippets,
 )
 from judge.measure.numeric import Floats, divide
-from judge.measure.resampling import estimate_statistic
+from judge.measure.resampling import Statistic, estimate_statistic
 from judge.messages import Message
 from judge.records import Dataset, ListKey, Pool, Ranking
 
@@ -146,7 +146,7 @@ def _add_correlations(run: JudgedRun, result: DimensionResult) -> DimensionResul
         ]
         x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         cells = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
-        r = estimate_statistic(cells, compute_pearson_r, "")
+        r = estimate_statistic(cells, Statistic(compute_pearson_r, ""))
         engines[engine] = {**means, f"r({measure})": DimensionMean(r.value, r.ci95, len(pairs))}
     return replace(result, summary=replace(result.summary, engines=engines))
 

@@ -36,7 +36,6 @@ _SAME_NUMBER = Message(
 _TWO_SCALES = Message(
     "people and the assessor used different scales, so their grades cannot be subtracted or ordered"
 )
-_SHARES = {"same_grade", "same_verdict", "precision", "recall"}
 _SAME_SCALE_ONLY = ("same_grade", "kappa_quadratic", "alpha", "bias")
 #: Grades by (query id, snippet id).
 GradesByPair = Mapping[PairKey, int]
@@ -218,10 +217,10 @@ def measure_agreement(paired_grades: PairedGrades, people: Scale, assessor: Scal
     statistics = dict(_ON_GRADES) | _make_relevance_statistics(people, assessor, one_scale=one_scale)
     if not one_scale:
         statistics = {name: value for name, value in statistics.items() if name not in _SAME_SCALE_ONLY}
-        statistics["kappa"] = cohen_kappa, _SAME_NUMBER
+        statistics["kappa"] = Statistic(cohen_kappa, _SAME_NUMBER)
     if not len(by_query):
-        statistics = {name: (of_tables, _NO_PAIR) for name, (of_tables, _) in statistics.items()}
-    results = estimate_statistics(by_query, statistics, _SHARES & statistics.keys())
+        statistics = {name: one._replace(why_undefined=_NO_PAIR) for name, one in statistics.items()}
+    results = estimate_statistics(by_query, statistics)
     kappa_at = {str(grade): results.pop(f"kappa_at_{grade}") for grade in range(1, people.top + 1)}
     return Agreement(
         pairs=len(query),
@@ -237,13 +236,16 @@ def _make_relevance_statistics(people: Scale, assessor: Scale, *, one_scale: boo
     """Return the statistics of relevance: each side with its own threshold, and kappa at every grade."""
 
     def collapse(statistic: Statistic, human_from: int, assessor_from: int) -> Statistic:
-        of_sides, why = statistic
-        return lambda tables: of_sides(collapse_grades(tables, human_from, assessor_from)), why
+        return statistic._replace(
+            compute=lambda tables: statistic.compute(collapse_grades(tables, human_from, assessor_from))
+        )
 
     own_from = assessor.relevant_from
     own = {name: collapse(sides, people.relevant_from, own_from) for name, sides in _ON_SIDES.items()}
     return own | {
-        f"kappa_at_{grade}": collapse((cohen_kappa, _BY_CHANCE), grade, grade if one_scale else own_from)
+        f"kappa_at_{grade}": collapse(
+            Statistic(cohen_kappa, _BY_CHANCE), grade, grade if one_scale else own_from
+        )
         for grade in range(1, people.top + 1)
     }
 
@@ -260,23 +262,25 @@ def _compute_mean_difference(table: Floats) -> Floats:
 
 
 _ON_GRADES: Mapping[str, Statistic] = {
-    "same_grade": (_compute_same_share, _NO_PAIR),
-    "kappa": (cohen_kappa, _BY_CHANCE),
-    "kappa_quadratic": (partial(cohen_kappa, quadratic=True), _BY_CHANCE),
-    "alpha": (lambda table: krippendorff_alpha(table + np.swapaxes(table, -2, -1)), _BY_CHANCE),
-    "bias": (_compute_mean_difference, _NO_PAIR),
+    "same_grade": Statistic(_compute_same_share, _NO_PAIR, is_share=True),
+    "kappa": Statistic(cohen_kappa, _BY_CHANCE),
+    "kappa_quadratic": Statistic(partial(cohen_kappa, quadratic=True), _BY_CHANCE),
+    "alpha": Statistic(lambda table: krippendorff_alpha(table + np.swapaxes(table, -2, -1)), _BY_CHANCE),
+    "bias": Statistic(_compute_mean_difference, _NO_PAIR),
 }
 _ON_SIDES: Mapping[str, Statistic] = {
-    "same_verdict": (_compute_same_share, _NO_PAIR),
-    "kappa_relevant": (cohen_kappa, _BY_CHANCE),
-    "bias_relevant": (_compute_mean_difference, _NO_PAIR),
-    "precision": (
+    "same_verdict": Statistic(_compute_same_share, _NO_PAIR, is_share=True),
+    "kappa_relevant": Statistic(cohen_kappa, _BY_CHANCE),
+    "bias_relevant": Statistic(_compute_mean_difference, _NO_PAIR),
+    "precision": Statistic(
         lambda table: divide(table[..., 1, 1], table[..., :, 1].sum(-1), np.nan),
         Message("the assessor calls nothing relevant"),
+        is_share=True,
     ),
-    "recall": (
+    "recall": Statistic(
         lambda table: divide(table[..., 1, 1], table[..., 1, :].sum(-1), np.nan),
         Message("people call nothing relevant"),
+        is_share=True,
     ),
 }
 

@@ -192,7 +192,7 @@ def estimate_engine_bias(
     cells = _sum_by_engine(len(engines), engine, results)
 
     def select_engine(index: int) -> Statistic:
-        return lambda sums: divide_sums(sums[..., index, :]), _NO_RESULT
+        return Statistic(lambda sums: divide_sums(sums[..., index, :]), _NO_RESULT)
 
     biases = estimate_statistics(cells, {name: select_engine(at) for at, name in enumerate(engines)})
     counts = cells[..., 1].astype(np.int64)

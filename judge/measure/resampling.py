@@ -5,8 +5,9 @@ the result of a column does not depend on the other columns. Sums that are equal
 floating point: values are rounded to a grid on which addition is exact, and a smaller difference is a tie.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import floor, log2
+from typing import NamedTuple
 
 import numpy as np
 
@@ -173,34 +174,35 @@ def round_to_grid(values: Floats) -> Floats:
     return values
 
 
-#: A function from sums of cells, with leading axes, to their values, NaN where undefined; the reason for NaN.
-Statistic = tuple[Callable[[Floats], Floats], str]
-
 _ONE_QUERY = Message("it comes from one query, so there is no interval")
 _RARELY_DEFINED = Message("with other queries it is often undefined, so there is no interval")
 
 
-def estimate_statistic(
-    cells: Floats, statistic: Callable[[Floats], Floats], why: str, *, share: bool = False
-) -> StatisticValue:
-    """Return one statistic as `estimate_statistics` does; `share` says that it is a share."""
-    return _estimate_from_resamples(cells, _resample_sums(cells), statistic, why, share=share)
+class Statistic(NamedTuple):
+    """A statistic of counts, such as a kappa.
+
+    `compute` takes sums of cells, with leading axes, and returns their values, NaN where the statistic is
+    undefined; `why_undefined` is the reason. A share of counts has an interval at 0 and at 1, too.
+    """
+
+    compute: Callable[[Floats], Floats]
+    why_undefined: str
+    is_share: bool = False
 
 
-def estimate_statistics(
-    cells: Floats, statistics: Mapping[str, Statistic], shares: Collection[str] = ()
-) -> dict[str, StatisticValue]:
-    """Return statistics of counts summed over queries, such as a kappa, with BCa bootstrap intervals.
+def estimate_statistic(cells: Floats, statistic: Statistic) -> StatisticValue:
+    """Return one statistic as `estimate_statistics` does."""
+    return _estimate_from_resamples(cells, _resample_sums(cells), statistic)
+
+
+def estimate_statistics(cells: Floats, statistics: Mapping[str, Statistic]) -> dict[str, StatisticValue]:
+    """Return statistics of counts summed over queries with BCa bootstrap intervals.
 
     `cells` is (queries, …): the counts of each query, for example its confusion matrix. A query is drawn as
-    a whole, because its snippets are not independent of each other; all statistics have the same draws. The
-    statistics named in `shares` are shares of counts; they have an interval at 0 and at 1, too.
+    a whole, because its snippets are not independent of each other; all statistics have the same draws.
     """
     sums = _resample_sums(cells)
-    return {
-        name: _estimate_from_resamples(cells, sums, statistic, why, share=name in shares)
-        for name, (statistic, why) in statistics.items()
-    }
+    return {name: _estimate_from_resamples(cells, sums, statistic) for name, statistic in statistics.items()}
 
 
 def _resample_sums(cells: Floats) -> Floats | None:
@@ -212,27 +214,25 @@ def _resample_sums(cells: Floats) -> Floats | None:
     return np.concatenate(sums).reshape(-1, *cells.shape[1:])
 
 
-def _estimate_from_resamples(
-    cells: Floats, sums: Floats | None, statistic: Callable[[Floats], Floats], why: str, *, share: bool
-) -> StatisticValue:
-    value = float(statistic(cells.sum(0)))
+def _estimate_from_resamples(cells: Floats, sums: Floats | None, statistic: Statistic) -> StatisticValue:
+    value = float(statistic.compute(cells.sum(0)))
     if np.isnan(value):
-        return StatisticValue(None, None, why)
+        return StatisticValue(None, None, statistic.why_undefined)
     if sums is None:
         return StatisticValue(value, None, _ONE_QUERY)
-    interval = _compute_bca_interval(cells, statistic, value, statistic(sums))
+    interval = _compute_bca_interval(cells, statistic, value, statistic.compute(sums))
     if interval is None:
         return StatisticValue(value, None, _RARELY_DEFINED)
-    low, high = _widen_share(value, interval, statistic(cells)) if share else interval
+    low, high = _widen_share(value, interval, statistic.compute(cells)) if statistic.is_share else interval
     # Resamples of one query with results are all equal.
     has_width = high - low > SUM_ROUNDING * abs(value)
-    if has_width or np.count_nonzero(~np.isnan(statistic(cells))) != 1:
+    if has_width or np.count_nonzero(~np.isnan(statistic.compute(cells))) != 1:
         return StatisticValue(value, (low, high))
     return StatisticValue(value, None, _ONE_QUERY)
 
 
 def _compute_bca_interval(
-    cells: Floats, statistic: Callable[[Floats], Floats], value: float, resampled: Floats
+    cells: Floats, statistic: Statistic, value: float, resampled: Floats
 ) -> Interval | None:
     """Return the interval of the `value` of a statistic from `resampled` values (Efron 1987).
 
@@ -245,7 +245,7 @@ def _compute_bca_interval(
     defined = np.sort(resampled[~np.isnan(resampled)])
     if 2 * defined.size < resampled.size:
         return None
-    without = statistic(cells.sum(0, keepdims=True) - cells)
+    without = statistic.compute(cells.sum(0, keepdims=True) - cells)
     without = without[~np.isnan(without)]
     influence = without.sum() / max(1, without.size) - without
     # The acceleration is a sixth of the skewness of the jackknife influences, 0 without variance.

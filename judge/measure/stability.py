@@ -16,7 +16,7 @@ from judge.measure.arrays import NO_GRADE
 from judge.measure.engine_agreement import tau
 from judge.measure.intervals import ALPHA, StatisticValue
 from judge.measure.numeric import Floats, Ints, convert_non_finite, divide_sums
-from judge.measure.resampling import estimate_statistic
+from judge.measure.resampling import Statistic, estimate_statistic
 from judge.measure.score import Scores, compute_nan_mean
 from judge.messages import Message
 from judge.records import Judgment, PairKey, Scale
@@ -179,8 +179,7 @@ def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scal
         ever_flipped=_estimate_share(query, (flipping > 0).astype(np.float64), np.ones(len(grades))),
         alpha=estimate_statistic(
             _sum_by_query(query, count_coincidences(_count_grades(grades, scale.top + 1))),
-            krippendorff_alpha,
-            _ALL_SAME if len(grades) else _NO_REPEAT,
+            Statistic(krippendorff_alpha, _ALL_SAME if len(grades) else _NO_REPEAT),
         ),
         fleiss_kappa=convert_non_finite(fleiss_kappa(whole)) if scale.name == "binary" else None,
         margin=EQUIVALENCE_MARGIN,
@@ -217,7 +216,7 @@ def _count_grades(grades: Ints, levels: int) -> Ints:
 
 def _estimate_share(query: Ints, counts: Floats, totals: Floats) -> StatisticValue:
     cells = _sum_by_query(query, np.stack([counts, totals], axis=1))
-    return estimate_statistic(cells, divide_sums, _NO_REPEAT, share=True)
+    return estimate_statistic(cells, Statistic(divide_sums, _NO_REPEAT, is_share=True))
 
 
 def _sum_by_query(query: Ints, cells: Floats) -> Floats:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from judge.measure.numeric import Floats, divide_sums
 from judge.measure.resampling import (
+    Statistic,
     compute_randomisation_interval,
     compute_randomisation_p,
     estimate_statistic,
@@ -220,7 +221,7 @@ def compute_clustered_interval(
     cells: Floats, statistic: Callable[[Floats], Floats]
 ) -> tuple[float, float] | None:
     """The interval of one statistic."""
-    return estimate_statistic(cells, statistic, "").ci95
+    return estimate_statistic(cells, Statistic(statistic, "")).ci95
 
 
 def share(sums: Floats) -> Floats:
@@ -368,6 +369,9 @@ def test_a_difference_of_three_points_is_found() -> None:
     assert result == pytest.approx(0.966, abs=4 * np.sqrt(0.966 * 0.034 / 1000))
 
 
+OTHER, SHARE = Statistic(divide_sums, ""), Statistic(divide_sums, "", is_share=True)
+
+
 def make_counts(*rows: tuple[float, float]) -> Floats:
     """(queries, 2): how many are so, of how many."""
     return np.array(rows, dtype=np.float64)
@@ -377,29 +381,29 @@ def make_counts(*rows: tuple[float, float]) -> Floats:
 def test_all_or_nothing_on_every_query_keeps_an_interval(queries: int) -> None:
     """The exact binomial interval (Clopper & Pearson 1934) with queries as trials."""
     for so in (0, 4):
-        result = estimate_statistic(make_counts(*[(so, 4)] * queries), divide_sums, "", share=True)
+        result = estimate_statistic(make_counts(*[(so, 4)] * queries), SHARE)
         theirs = scipy.stats.binomtest(queries if so else 0, queries).proportion_ci(0.95)
         assert result.ci95 == pytest.approx((theirs.low, theirs.high))
 
 
 def test_queries_with_nothing_to_count_are_no_trials() -> None:
-    result = estimate_statistic(make_counts(*[(3, 3)] * 10, *[(0, 0)] * 30), divide_sums, "", share=True)
+    result = estimate_statistic(make_counts(*[(3, 3)] * 10, *[(0, 0)] * 30), SHARE)
     assert get_low_end(result.ci95) == pytest.approx(0.025 ** (1 / 10))
 
 
 def test_other_statistics_and_other_shares_keep_theirs() -> None:
     same, some = make_counts(*[(4, 4)] * 9), make_counts(*[(1, 4), (4, 4), (3, 4)] * 3)
-    assert estimate_statistic(same, divide_sums, "").ci95 == (1, 1)
-    assert estimate_statistic(some, divide_sums, "", share=True) == estimate_statistic(some, divide_sums, "")
-    result = estimate_statistics(same, {"a": (divide_sums, ""), "b": (divide_sums, "")}, shares=["b"])
+    assert estimate_statistic(same, OTHER).ci95 == (1, 1)
+    assert estimate_statistic(some, SHARE) == estimate_statistic(some, OTHER)
+    result = estimate_statistics(same, {"a": OTHER, "b": SHARE})
     assert (get_low_end(result["a"].ci95), get_high_end(result["b"].ci95)) == (1, 1)
     assert get_low_end(result["b"].ci95) is not None
     assert get_low_end(result["b"].ci95) < 1
 
 
 def test_what_is_unknown_stays_so() -> None:
-    nothing = estimate_statistic(make_counts((0, 0), (0, 0)), divide_sums, "nothing counted", share=True)
+    nothing = estimate_statistic(make_counts((0, 0), (0, 0)), SHARE._replace(why_undefined="nothing counted"))
     assert (nothing.value, nothing.why) == (None, "nothing counted")
-    one = estimate_statistic(make_counts((4, 4)), divide_sums, "", share=True)
+    one = estimate_statistic(make_counts((4, 4)), SHARE)
     assert (one.value, get_low_end(one.ci95), get_high_end(one.ci95)) == (1, None, None)
     assert "one query" in (one.why or "")
