@@ -19,7 +19,7 @@ import numpy as np
 
 from judge.characters import make_natural_key
 from judge.errors import InputError
-from judge.measure.intervals import ALPHA, Interval
+from judge.measure.intervals import ALPHA, LEVEL, Interval
 from judge.measure.numeric import TIE, Bools, Floats, divide
 from judge.measure.resampling import MIN_DIFFERING
 from judge.messages import Message
@@ -228,7 +228,7 @@ def correct_engines(
     ]
     differences = [_subtract_samples(*two) for two in combinations(samples, 2)]
     warnings = _check_samples([*samples, *differences])
-    corrected = {sample.engines[0]: correct_mean(sample, 0.95) for sample in samples}
+    corrected = {sample.engines[0]: correct_mean(sample, LEVEL) for sample in samples}
     return MeasureCalibration(corrected, tuple(_correct_differences(differences)), warnings)
 
 

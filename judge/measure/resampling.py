@@ -93,7 +93,7 @@ def compute_randomisation_interval(differences: Floats, *, resamples: int = RESA
     low, high = np.sort(np.concatenate(lows)), -np.sort(-np.concatenate(highs))
     exact = 2**queries <= resamples
     # The index of the first interval where p, the share of the intervals that hold the shift, is above 5%.
-    least = floor((1 - LEVEL) * (len(low) if exact else 1 + resamples) + SUM_ROUNDING) + (0 if exact else -1)
+    least = floor(ALPHA * (len(low) if exact else 1 + resamples) + SUM_ROUNDING) + (0 if exact else -1)
     interval = make_finite_interval(low[least], high[least])
     if interval is None:
         return None

@@ -20,7 +20,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from judge.measure.intervals import LEVEL
+from judge.measure.intervals import ALPHA, LEVEL
 from judge.measure.numeric import TIE, Bools, Floats, divide
 from judge.measure.resampling import MIN_DIFFERING, RESAMPLES, SEED, draw_queries, round_to_grid
 
@@ -111,7 +111,7 @@ def _draw_largest(
     resamples of such a column say little about its mean.
     """
     maxima, lacking = _draw_maxima(samples, tested, differences, families, seed)
-    often: Bools = tested & (lacking > (1 - LEVEL) / families * len(maxima))
+    often: Bools = tested & (lacking > ALPHA / families * len(maxima))
     if often.any():
         tested = tested & ~often
         maxima, _ = _draw_maxima(samples, tested, differences, families, seed)
@@ -287,7 +287,7 @@ def _test_columns(
     below, above = np.broadcast_to(widening, (2, *mean.shape))
     ascending = np.sort(maxima)
     # With this rank, p is at most 0.05 / families exactly when |t| is above the critical value.
-    rank = int((1 - LEVEL) / families * (len(ascending) + 1) + 1e-9)
+    rank = int(ALPHA / families * (len(ascending) + 1) + 1e-9)
     critical = float(ascending[-rank]) if rank and tested.any() else np.inf
     distance = np.maximum(mean - below, -(mean + above))
     statistic = np.where(tested, divide(np.maximum(distance, 0.0), se, 0.0), 0.0)
