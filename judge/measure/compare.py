@@ -174,15 +174,22 @@ def _compare_measures(
     ranges = np.stack(bounded, axis=1)  # (3, measures, engine pairs)
     mean, lowest, highest = ranges
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - lowest, highest - mean]))
-    tests = compare_means(
+    intervals_by_measure = compare_means(
         differences, widening, largest_values=np.array(scores.largest)[indexes], families=families
     )
-    for row, (index, test) in enumerate(zip(indexes, tests, strict=True)):
+    for row, (index, intervals) in enumerate(zip(indexes, intervals_by_measure, strict=True)):
         means = compute_nan_mean(value[..., index], axis=1).tolist()
         best_first = rank_engines(dict(zip(scores.engines, means, strict=True)))
         place = {engine: number for number, engine in enumerate(best_first)}
         compared = _compare_by_measure(
-            scores, index, sides[:, row], test, differences[:, row], ranges[1:, row], bounds[row][0], families
+            scores,
+            index,
+            intervals,
+            sides=sides[:, row],
+            differences=differences[:, row],
+            worst_case=ranges[1:, row],
+            lowest_values=bounds[row][0],
+            families=families,
         )
         yield from sorted(compared, key=lambda comparison: sorted((place[comparison.a], place[comparison.b])))
 
@@ -190,8 +197,9 @@ def _compare_measures(
 def _compare_by_measure(
     scores: Scores,
     index: int,
+    intervals: SimultaneousIntervals,
+    *,
     sides: Ints,
-    test: SimultaneousIntervals,
     differences: Floats,
     worst_case: Floats,
     lowest_values: Floats,
@@ -204,17 +212,17 @@ def _compare_by_measure(
     """
     counts = np.stack([~np.isnan(differences), differences > TIE, differences < -TIE]).sum(1)
     decides = not any(measure.compares_engines for measure in scores.measures[:index])
-    largest, critical = scores.largest[index], test.critical
+    largest, critical = scores.largest[index], intervals.critical
     for column, (a, b) in enumerate(sides.T.tolist()):
         n, wins, losses = counts[:, column].tolist()
-        mean, low, high = (float(ends[column]) for ends in (test.mean, test.low, test.high))
+        mean, low, high = (float(ends[column]) for ends in (intervals.mean, intervals.low, intervals.high))
         # The same mean, summed in another order, can round differently.
         lowest, highest = (mean if abs(end - mean) < TIE else end for end in worst_case[:, column].tolist())
         outcome = _decide_outcome(low, high, lowest, highest)
-        sd = float(test.se[column]) * sqrt(n) if n > 1 else None
+        sd = float(intervals.se[column]) * sqrt(n) if n > 1 else None
         low, high = max(low, -largest), min(high, largest)
         detectable, doubled, needed = None, None, None
-        if sd and test.tested[column] and np.isfinite(critical):
+        if sd and intervals.tested[column] and np.isfinite(critical):
             smallest = (compute_detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
             detectable, doubled = (difference if difference <= largest else None for difference in smallest)
             needed = count_required_queries(sd, max(abs(low), abs(high)), critical)
@@ -235,10 +243,10 @@ def _compare_by_measure(
             wins=wins,
             ties=n - wins - losses,
             losses=losses,
-            robust=_is_robust(lowest_values[column], test, column, largest, families)
+            robust=_is_robust(lowest_values[column], intervals, column, largest, families)
             if outcome == "better"
             else None,
-            p_adjusted=convert_non_finite(test.p[column]),
+            p_adjusted=convert_non_finite(intervals.p[column]),
             detectable=detectable,
             detectable_doubled=doubled,
             at_least_queries=needed if outcome == "not separated" and needed and needed > n else None,
@@ -247,13 +255,13 @@ def _compare_by_measure(
 
 
 def _is_robust(
-    lowest_values: Floats, test: SimultaneousIntervals, column: int, largest: float, families: int
+    lowest_values: Floats, intervals: SimultaneousIntervals, column: int, largest: float, families: int
 ) -> bool:
     """Return whether the interval of the `lowest_values` (queries,) of a column is above 0."""
     worst = lowest_values[~np.isnan(lowest_values)]
-    if test.tested[column]:
-        return bool(worst.mean() - test.critical * worst.std(ddof=1) / sqrt(worst.size) > 0)
-    ((low,), _, _) = bound_means(worst[:, None], largest, families * test.mean.size)
+    if intervals.tested[column]:
+        return bool(worst.mean() - intervals.critical * worst.std(ddof=1) / sqrt(worst.size) > 0)
+    ((low,), _, _) = bound_means(worst[:, None], largest, families * intervals.mean.size)
     return bool(low > 0)
 
 

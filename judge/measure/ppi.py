@@ -11,7 +11,7 @@ arXiv 2311.01453.)
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Literal
 
@@ -378,9 +378,8 @@ def _correct_differences(samples: Sequence[LabelledSample]) -> Iterator[Correcte
         ci95, p = (mean.ci95, compute_two_sided_p(mean)) if different >= MIN_DIFFERING else (None, None)
         outcome = decide_corrected_order(sample.lead, ci95)
         a, b = sample.engines
-        values = {name: getattr(mean, name) for name in CorrectedEngineMean.__slots__}
         yield CorrectedDifference(
-            **{**values, "ci95": ci95},
+            **(asdict(mean) | {"ci95": ci95}),
             a=a,
             b=b,
             p=p,

@@ -116,18 +116,18 @@ def _compare_segment(
     row = {engine: value[index] for index, engine in enumerate(scores.engines)}
     differences = np.stack([row[comparison.a] - row[comparison.b] for comparison in comparisons], axis=1)
     members = np.array([query in ids for query in scores.queries], bool)
-    test = compare_groups(differences, members, families=families)
+    intervals = compare_groups(differences, members, families=families)
     inside, outside = (compute_nan_mean(differences[chosen], axis=0) for chosen in (members, ~members))
     for index, comparison in enumerate(comparisons):
-        ends = make_finite_interval(test.low[index], test.high[index])
+        ends = make_finite_interval(intervals.low[index], intervals.high[index])
         yield SegmentContrast(
             a=comparison.a,
             b=comparison.b,
             inside=convert_non_finite(inside[index]),
             outside=convert_non_finite(outside[index]),
-            difference=convert_non_finite(test.mean[index]),
+            difference=convert_non_finite(intervals.mean[index]),
             ci95=ends,
-            p_adjusted=convert_non_finite(test.p[index]),
+            p_adjusted=convert_non_finite(intervals.p[index]),
             differs=ends is not None and (ends[0] > 0 or ends[1] < 0),
         )
 

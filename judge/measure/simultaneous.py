@@ -88,18 +88,18 @@ def compare_means(
     tested: Bools = enough.ravel() & (sample.differing >= MIN_DIFFERING) & (sample.se > 0)
     largest, tested = _draw_largest([sample], tested, differences, families, seed)
     wider = np.zeros((2, measures, columns)) if widening is None else widening
-    tests = []
+    intervals_by_measure = []
     for measure, maxima_of_measure in enumerate(largest):
         own, widths = slice(measure * columns, (measure + 1) * columns), wider[:, measure]
         mean, se = sample.mean[own], sample.se[own]
-        test = _test_columns(mean, se, tested[own], maxima_of_measure, families, widths)
-        bounded = ~test.tested & (sample.differing[own] >= MIN_DIFFERING)
+        intervals = _test_columns(mean, se, tested[own], maxima_of_measure, families, widths)
+        bounded = ~intervals.tested & (sample.differing[own] >= MIN_DIFFERING)
         if largest_values is not None and bounded.any():
             values, limit = differences[:, measure, bounded], largest_values[measure]
             ends = bound_means(values, limit, families * columns, widths[:, bounded])
-            test.low[bounded], test.high[bounded], test.p[bounded] = ends
-        tests.append(test)
-    return tests
+            intervals.low[bounded], intervals.high[bounded], intervals.p[bounded] = ends
+        intervals_by_measure.append(intervals)
+    return intervals_by_measure
 
 
 def _draw_largest(
@@ -222,15 +222,15 @@ class _ResampledColumns:
 
 
 def bound_means(
-    differences: Floats, limit: float, tests: int, widening: Floats | float = 0.0
+    differences: Floats, limit: float, comparisons: int, widening: Floats | float = 0.0
 ) -> tuple[Floats, Floats, Floats]:
     """Return the low and high ends and the p-values of the means of (queries, columns) differences.
 
     They hold for any distribution. The share of all differences that lie below the j-th least of n is at most
     q with the probability that a binomial(n, q) is j or more. Then the mean is at least
     (1 - q)·that difference - q·`limit`, and likewise above (Wilks 1941, tolerance limits). The error is 5%
-    divided by two sides, the number of `tests`, and among the differences by `_ERROR_SHARES`. The narrowest
-    of these bounds counts. p is the level at which the interval begins to contain 0.
+    divided by two sides, the number of `comparisons`, and among the differences by `_ERROR_SHARES`. The
+    narrowest of these bounds counts. p is the level at which the interval begins to contain 0.
     """
     from scipy.special import bdtr, betaincinv  # takes longer to import than a small run takes to score
 
@@ -241,12 +241,12 @@ def bound_means(
         bounds = []
         for rank, error_share in enumerate(_ERROR_SHARES):
             value = ascending[rank]
-            share = betaincinv(rank + 1, count - rank, 1 - (1 - LEVEL) / 2 / tests * error_share)
+            share = betaincinv(rank + 1, count - rank, 1 - (1 - LEVEL) / 2 / comparisons * error_share)
             bounds.append((1 - share) * value - share * limit)
             share_at_0 = np.maximum(divide(value - wider, value + limit, 0.0), 0.0)
             levels.append(bdtr(rank, count, share_at_0) / error_share)
         ends.append(sign * (np.max(bounds, axis=0) - wider))
-    return ends[0], ends[1], np.minimum(1.0, 2 * tests * np.min(levels, axis=0))
+    return ends[0], ends[1], np.minimum(1.0, 2 * comparisons * np.min(levels, axis=0))
 
 
 def compute_detectable_difference(sd: float, queries: int, critical: float) -> float:
