@@ -71,19 +71,26 @@ class LabelAgreement(agreement.Agreement):
     """
 
     schema: Literal[2]
+    #: The file of the labels.
     labels: str
     assessor: str
+    #: Judgments with a grade, labelled or not.
     judged: int
     people_scale: ScaleName
     people_relevant_from: int
     relevant_from: int
+    #: The highest grade that people gave, which can be below the top of their scale.
     highest_label: int | None
     labelled_pairs: int
+    #: Labels that fit no pair of the run.
     unmatched_labels: int
     unlabelled_pairs: int
+    #: Pairs without text, which nobody needs to label.
     empty_pairs: int
+    #: Queries with a label for one pair or more; those with a label for every pair.
     labelled_queries: int
     wholly_labelled_queries: int
+    #: Queries with a pair that can be labelled, labelled or not.
     queries_to_label: int
     queries_without_text: int
     engines: Mapping[str, EngineLabelBias]
@@ -91,6 +98,7 @@ class LabelAgreement(agreement.Agreement):
     orders: Mapping[str, EngineOrders]
     calibration: Mapping[str, CalibrationResult]
     references: tuple[agreement.PublishedAgreement, ...]
+    #: Pairs whose text the dataset lacks.
     unknown_texts: int = 0
     grades: str | None = None
     warnings: tuple[str, ...] = ()

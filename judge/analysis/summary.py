@@ -156,8 +156,11 @@ class Summary:
     schema: Literal[2]
     assessor: str
     scale: ScaleName
+    #: The lowest relevant grade.
     relevant_from: int
+    #: Whether prompts show the dates of snippets.
     dates: bool
+    #: The number of ranks of each list that are judged.
     depth: int
     repeats: int
     queries: int
@@ -170,12 +173,17 @@ class Summary:
     coverage: float
     served: Mapping[str, ServedModelGrades]
     failures: Mapping[str, int]
+    #: Results, not pairs.
     empty_snippets: int
     flagged: Mapping[str, int]
+    #: By the assessor.
     selftest: Mapping[str, SelfTestEntry]
+    #: Warnings about the dataset.
     remarks: tuple[str, ...]
     measures: tuple[str, ...]
+    #: What to know about a measure, by its name.
     notes: Mapping[str, str]
+    #: On how many queries a measure is undefined, the most of any engine.
     undefined: Mapping[str, int]
     engines: Mapping[str, EngineResult]
     comparisons: tuple[PairComparison, ...]
@@ -183,6 +191,7 @@ class Summary:
     segments: Mapping[str, Mapping[str, SegmentResult]]
     stability: RepeatStability | None
     panel: PanelResult | None
+    #: Assessors that share a vendor with an engine, or with another member of a panel.
     self_preference: tuple[SharedVendor, ...]
     flagged_sensitivity: FlaggedEffect | None
     deciding_queries: DecidingQueries | None

@@ -145,7 +145,8 @@ def _renumber_pairs(pair: Ints, dropped: Bools) -> Ints:
 def tabulate_results(rankings: Iterable[Ranking], depth: int, *, with_tokens: bool = False) -> ResultColumns:
     """Return the columns of `rankings`, which have the documents of a pool down to `depth`.
 
-    Scores need no `with_tokens`, and counting takes a while.
+    Scores need no `with_tokens`, and counting takes a while. Stored rankings keep the columns that were last
+    made from them.
 
     Raise `InputError` when an engine has two rankings for a query, `ValueError` when the documents do not fit
     the rankings.
