@@ -147,6 +147,8 @@ class CollectedResults:
         self._source_of_name = {source.name: source for source in sources}
         #: Engines in the log that are not among `sources`, and gave an answer.
         self.other_engines: set[str] = set()
+        #: Engines of whose responses at least one has a result.
+        self._readable: set[str] = set()
         #: By engine and query id: each call, and why there is no answer.
         self._pages: dict[tuple[str, str], dict[EngineRequest, EngineAnswer]] = {}
         self._errors: dict[tuple[str, str], Message] = {}
@@ -169,6 +171,8 @@ class CollectedResults:
                 lacks_list = bool(source.table) and not results
                 keys = find_keys_without_results(source.shape, entry.body) if lacks_list else None
                 pages[entry.request] = EngineAnswer(tuple(results), entry.latency_ms, keys)
+                if results:
+                    self._readable.add(entry.engine)
                 return None
             except CallError as error:
                 unreadable = error
@@ -190,8 +194,8 @@ class CollectedResults:
             if request not in pages:
                 return EngineAnswer(tuple(rows), latency, missing=request)
             page = pages[request]
-            if page.unreadable:
-                return page
+            if page.unreadable:  # the response is wrong, not the table, where others are readable
+                return replace(page, missing=request if source.name in self._readable else None)
             rows += page.results
             latency += page.latency_ms
             keys = page.keys
@@ -236,7 +240,7 @@ class CollectedResults:
         reasons = map(self._find_error, repeat(source), self.queries, answers)
         errors = Counter(reason for reason in reasons if reason)
         lists = [answer.results for answer in answers if not (answer.missing or answer.unreadable)]
-        keys = [answer.keys for answer in answers if answer.unreadable]
+        keys = [answer.keys for answer in answers if answer.unreadable and not answer.missing]
         return EngineTally(
             answered=len(lists),
             empty=sum(not rows for rows in lists),

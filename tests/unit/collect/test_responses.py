@@ -139,6 +139,25 @@ def test_results_without_a_title_or_a_snippet_are_no_answer(tmp_path: Path) -> N
     assert len(read_answers(tmp_path, "mine")[0]["results"]) == 3
 
 
+def test_an_unreadable_response_beside_readable_ones_is_requested_again(tmp_path: Path) -> None:
+    """The table is right, so the response was wrong."""
+    write_queries(tmp_path, "tea", "coffee", "wine")
+    broken = '{"data": {"items": [{"href": ""}, {"href": ""}]}}'
+
+    def make_page(request: SearchRequest) -> Page:
+        is_first = sum(each.query == "tea" for each in server.searched) == 1
+        return Page(body=broken) if request.query == "tea" and is_first else return_three(request)
+
+    table = {"mine": {**_TABLE, "results": "data.items"}}
+    with EngineServer(make_page) as server:
+        first, again = (
+            collect_results(tmp_path, server, "http:mine", engine_tables=table, attempts=1) for _ in "12"
+        )
+    assert str(first.incomplete).endswith("run the same command again to request only these")
+    assert (first.wrong_paths, first.engines["mine"].failed) == ((), 1)
+    assert (first.calls_made, again.calls_made, again.incomplete) == (3, 1, None)
+
+
 @check_each("engine", KNOWN)
 def test_what_has_neither_text_nor_address_is_no_result(engine: str, tmp_path: Path) -> None:
     page = Page([("", "", ""), *make_results("tea", 2), ("", "https://a.example", "")])
