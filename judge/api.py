@@ -167,11 +167,11 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
         loaded = load_runs(paths)
         for path, (name, run) in zip(paths, loaded.items(), strict=True):
             if run.pool.pairs and all(judgment.grade is None for judgment in run.judgments):
-                count = run.details.repeats * len(run.pool.pairs)
+                count = run.spec.repeats * len(run.pool.pairs)
                 failures = Counter(judgment.error for judgment in run.judgments if judgment.error)
-                raise explain_no_grades(name, count, failures, run.details.stopped, path)
+                raise explain_no_grades(name, count, failures, run.spec.stopped, path)
         first = next(iter(loaded.values()))
-        more = resolve_measures(names, first.pool.depth, first.details.scale) if names else ()
+        more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
         combined = combine_runs(loaded, more)
         summary = analyse_run(combined.run, combined.engine_pairs).summary
     return replace(
@@ -190,7 +190,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     folder = RunFolder(_to_path("run", run))
     path = _to_path("qrels", qrels)
     loaded = load_run_without_labels(folder)
-    labels = load_labels(path, loaded.dataset, loaded.pool, loaded.details.scale, labels_scale)
+    labels = load_labels(path, loaded.dataset, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
         agreement = replace(compare_with_labels(loaded, labels), grades=load_summary(folder).grades)
@@ -328,7 +328,7 @@ def decide_order(
         raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")
     loaded = load_run_without_labels(folder)
     pair_plans = [read_pair_plan(file, loaded) for file in files]
-    labels = load_labels(path, loaded.dataset, loaded.pool, loaded.details.scale, labels_scale)
+    labels = load_labels(path, loaded.dataset, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
         order = replace(decide_planned_order(loaded, pair_plans, labels), grades=load_summary(folder).grades)
     write_record(folder, "labelled_order.json", order)
@@ -350,11 +350,11 @@ def _analyse_again(folder: RunFolder, names: Sequence[str], against: str | None)
         )
     with translate_run_errors(folder.path):
         run = load_run(folder)
-        measures = tuple(dict.fromkeys((*run.details.measures, *wanted)))
+        measures = tuple(dict.fromkeys((*run.spec.measures, *wanted)))
         pairs = None
         if against is not None:
             pairs = {frozenset((against, engine)) for engine in run.dataset.engines if engine != against}
-        return analyse_run(replace(run, details=replace(run.details, measures=measures)), pairs).summary
+        return analyse_run(replace(run, spec=replace(run.spec, measures=measures)), pairs).summary
 
 
 def _list_names(option: str, value: object) -> list[str]:

@@ -100,10 +100,10 @@ def rescore(
     folder.check_finished()
     with folder.lock() if save else nullcontext():
         loaded = load_run(folder, in_memory=save)
-        chosen = resolve_measures(measures, loaded.pool.depth) if measures else loaded.details.measures
+        chosen = resolve_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
         with translate_run_errors(path):
-            selftests = update_selftests(Path(store or folder.own_store), loaded.details.selftest)
-            loaded = replace(loaded, details=replace(loaded.details, measures=chosen, selftest=selftests))
+            selftests = update_selftests(Path(store or folder.own_store), loaded.spec.selftest)
+            loaded = replace(loaded, spec=replace(loaded.spec, measures=chosen, selftest=selftests))
             if dimensions:
                 # It imports what asks a model.
                 from judge.dimensions.dimension_table import measure_dimensions

@@ -188,7 +188,7 @@ def _describe_preferences(
 
 def _compare_with_measure(run: JudgedRun, plan: ListComparison, preferences: dict[str, float]) -> Message:
     """Return on how many queries the first measure prefers the same engine."""
-    measure = run.details.measures[0]
+    measure = run.spec.measures[0]
     scores = score_lists(run, measure)
     products = []
     for query_id, preference in preferences.items():
@@ -256,7 +256,7 @@ def add_comparison(
             raise RunIncomplete(explain_stop(asker.stopped))
         if stopped := asker.stopped or check_answers(dimension, questions, config.min_coverage):
             raise stopped
-        remarks = [*result.summary.remarks, _describe_cost(questions.cost, loaded.details.cost)]
+        remarks = [*result.summary.remarks, _describe_cost(questions.cost, loaded.spec.cost)]
         if questions.failures:
             remarks.append(describe_unanswered_questions(dimension, questions))
         summary = replace(result.summary, remarks=tuple(remarks), cost=questions.cost)
@@ -272,12 +272,12 @@ def _add_comparison(run: JudgedRun, plan: ListComparison, result: DimensionResul
     names = json.dumps([plan.a, plan.b], ensure_ascii=False) if in_quotes else f"{plan.a}, {plan.b}"
     name = f"sidebyside: {names}"
     earlier = run.dimensions.get(name)
-    cost, added = run.details.cost, result.summary.cost
+    cost, added = run.spec.cost, result.summary.cost
     if cost and earlier and earlier.summary.cost:
         cost = subtract_cost(cost, earlier.summary.cost)
     if cost and added:
         cost = combine_costs(cost, [added])
-    return replace(run, dimensions={**run.dimensions, name: result}, details=replace(run.details, cost=cost))
+    return replace(run, dimensions={**run.dimensions, name: result}, spec=replace(run.spec, cost=cost))
 
 
 def _describe_cost(cost: Cost, of_run: Cost | None) -> Message:

@@ -11,7 +11,7 @@ from itertools import chain
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun, RunDetails
+from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import Controls, LabelCheck, LabelUse
 from judge.assess.assessor import Assessor
 from judge.config.run import Config
@@ -127,7 +127,7 @@ def make_judged_run(
         grades = [judgment.grade for judgment in drawn if judgment.grade is not None]
         share = measure_share(sum(grade >= config.grading.relevant_from for grade in grades), len(grades))
         controls = Controls(len(mismatched), share, config.max_false_positives)
-    details = RunDetails(
+    spec = RunSpec(
         name,
         config.grading,
         config.repeats,
@@ -139,7 +139,7 @@ def make_judged_run(
     not_of_members = mismatched.keys() | selection.labelled.keys()
     members = {member: _leave_out(own, not_of_members) for member, own in members.items()}
     dataset = replace(selection.dataset, warnings=(*selection.dataset.warnings, *remarks))
-    return JudgedRun(dataset, selection.pool, of_run, details, members)
+    return JudgedRun(dataset, selection.pool, of_run, spec, members)
 
 
 def _leave_out(judgments: Sequence[Judgment], keys: Collection[PairKey]) -> Sequence[Judgment]:

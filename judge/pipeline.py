@@ -101,12 +101,12 @@ def run(
         # A dimension has its own cost, unless asking stopped before it was measured.
         unmeasured = [questions.cost for name, questions in asker.questions.items() if name not in dimensions]
         cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
-        details = replace(judged_run.details, selftest=selftests, cost=cost)
+        spec = replace(judged_run.spec, selftest=selftests, cost=cost)
         if asker.stopped is not None:
             reason = config.source.name_keys_in(explain_stop(asker.stopped))
-            details = replace(details, stopped=make_text(reason)._asdict())
+            spec = replace(spec, stopped=make_text(reason)._asdict())
         cache = FileCache(make_cache_path(store_file))
-        judged_run = replace(judged_run, details=details, dimensions=dimensions)
+        judged_run = replace(judged_run, spec=spec, dimensions=dimensions)
         result = finish_run(folder, judged_run, cache, with_report=kind == "run")
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage, kind)
     if incomplete:  # its message names options: in a file, these are keys

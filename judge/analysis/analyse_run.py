@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from judge.analysis.dimension_summary import average_values
-from judge.analysis.judged_run import JudgedRun, RunDetails, fingerprint_grades, score_run
+from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades, score_run
 from judge.analysis.shared_vendors import find_shared_vendors
 from judge.analysis.summary import SCHEMA_VERSION, Controls, DecidingQueries, DecidingQuery, Summary
 from judge.characters import make_natural_key
@@ -38,16 +38,16 @@ class RunAnalysis:
 
 def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None) -> RunAnalysis:
     """Return the analysis of a run; `among` names the pairs of engines to compare, None all."""
-    data, pool, details = run.dataset, run.pool, run.details
-    measures = tuple(dict.fromkeys((*details.measures, *list_needed_measures(details.measures, pool.depth))))
+    data, pool, spec = run.dataset, run.pool, run.spec
+    measures = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
     results, columns = run.tabulate(with_tokens=True)
-    with_own_lists = score_columns(results, columns, measures, details.scale)
-    scores = with_own_lists.select(measures=details.measures)
+    with_own_lists = score_columns(results, columns, measures, spec.scale)
+    scores = with_own_lists.select(measures=spec.measures)
     comparisons = compare_engines(scores, among)
     models = {SERVED_MODEL_COLUMN: find_grading_models(results, columns)}
     judged = int(columns.rows["is_graded"].sum())
     assessed = (judgment for judgment in run.judgments if LABEL not in judgment.flags)
-    all_judgments = len(pool.pairs) * details.repeats
+    all_judgments = len(pool.pairs) * spec.repeats
     results_by_engine = summarise_engines(scores, results, columns.average_scores())
     # Engines with equal means are shown in this order.
     engines = {name: results_by_engine[name] for name in sorted(results_by_engine, key=make_natural_key)}
@@ -55,69 +55,69 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
     flagged_counts = zip(results.engines, flagged.sum((1, 2)).tolist(), strict=True)
 
     def rescore(judgments: Sequence[Judgment]) -> Scores:
-        return score_run(replace(run, judgments=judgments), details.measures)
+        return score_run(replace(run, judgments=judgments), spec.measures)
 
     summary = Summary(
         schema=SCHEMA_VERSION,
-        assessor=details.assessor,
-        scale=details.scale.name,
-        relevant_from=details.scale.relevant_from,
+        assessor=spec.assessor,
+        scale=spec.scale.name,
+        relevant_from=spec.scale.relevant_from,
         dates=data.dates,
         depth=pool.depth,
-        repeats=details.repeats,
+        repeats=spec.repeats,
         queries=len(data.queries),
         results=pool.results,
         pairs=len(pool.pairs),
         dedup_saving=1 - len(pool.pairs) / pool.results if pool.results else 0.0,
         judgments=all_judgments,
         judged=judged,
-        grades=fingerprint_grades(results, columns, details.scale),
+        grades=fingerprint_grades(results, columns, spec.scale),
         coverage=judged / all_judgments if all_judgments else 1.0,
-        served=count_served_models(results, columns, details.scale),
+        served=count_served_models(results, columns, spec.scale),
         failures=columns.count_errors(),
         empty_snippets=int(results.mark_flags({EMPTY_SNIPPET}).sum()),
         flagged={engine: count for engine, count in flagged_counts if count},
-        selftest=dict(details.selftest),
+        selftest=dict(spec.selftest),
         remarks=tuple(data.warnings),
-        measures=tuple(map(str, details.measures)),
-        notes=dict(_describe_measures(details.measures, int(results.returned.max(initial=0)))),
+        measures=tuple(map(str, spec.measures)),
+        notes=dict(_describe_measures(spec.measures, int(results.returned.max(initial=0)))),
         undefined=_count_undefined(engines.values()),
         engines=engines,
         comparisons=comparisons,
         own_list_reversal=check_own_lists(with_own_lists, pool.depth, comparisons),
         segments=compare_segments(scores, data.queries, among, models),
-        stability=measure_stability(scores, assessed, details.scale),
-        panel=measure_panel_agreement(run.members, details.scale, rescore) if run.members else None,
-        self_preference=find_shared_vendors(run.members or [details.assessor], data.engines),
+        stability=measure_stability(scores, assessed, spec.scale),
+        panel=measure_panel_agreement(run.members, spec.scale, rescore) if run.members else None,
+        self_preference=find_shared_vendors(run.members or [spec.assessor], data.engines),
         flagged_sensitivity=measure_flagged_sensitivity(
-            scores, results, columns, details.scale, results.mark_pairs(flagged), among
+            scores, results, columns, spec.scale, results.mark_pairs(flagged), among
         ),
         deciding_queries=list_deciding_queries(scores, comparisons, data.queries),
-        cost=details.cost,
-        labels=details.labels,
-        stopped=details.stopped,
-        controls=_add_ideal_means(details, results, columns, scores.largest),
+        cost=spec.cost,
+        labels=spec.labels,
+        stopped=spec.stopped,
+        controls=_add_ideal_means(spec, results, columns, scores.largest),
         near_duplicates=len(set(columns.rows["pair"][columns.rows["is_near_duplicate"]].tolist())),
     )
     return RunAnalysis(scores, summary)
 
 
 def _add_ideal_means(
-    details: RunDetails, results: ResultColumns, judgments: JudgmentColumns, largest: Sequence[float]
+    spec: RunSpec, results: ResultColumns, judgments: JudgmentColumns, largest: Sequence[float]
 ) -> Controls | None:
     """Return the controls with the means of the pool's best order; None without controls.
 
     `largest` are the largest possible values of the measures.
     """
-    if details.controls is None:
+    if spec.controls is None:
         return None
-    values = score_ideal_order(results, judgments, details.measures, details.scale)
-    limits = dict(zip(map(str, details.measures), largest, strict=True))
+    values = score_ideal_order(results, judgments, spec.measures, spec.scale)
+    limits = dict(zip(map(str, spec.measures), largest, strict=True))
     means = {
         name: average_values(map(convert_non_finite, of_queries), largest=limits[name])
         for name, of_queries in values.items()
     }
-    return replace(details.controls, ideal=means)
+    return replace(spec.controls, ideal=means)
 
 
 def list_deciding_queries(

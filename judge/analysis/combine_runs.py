@@ -18,7 +18,7 @@ from judge.analysis.grade_shift import (
     explain_inequality,
     find_shift,
 )
-from judge.analysis.judged_run import JudgedRun, RunDetails
+from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import LabelUse
 from judge.dataset.labels import list_unreturned
 from judge.dataset.pool import build_pool, pool_dataset
@@ -60,7 +60,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     queries = _find_shared_queries(runs)
     names = _name_engines(runs)
     data, pooled = _pool_results(runs, queries, names)
-    repeats = min(run.details.repeats for run in runs.values())
+    repeats = min(run.spec.repeats for run in runs.values())
     judgments = _select_judgments(runs, queries, repeats)
     shift = find_shift(judgments)
     unequal = explain_inequality(runs, queries)
@@ -70,21 +70,19 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     comparable = _choose_measures(runs, tuple(measures), unequal)
     separate, pool, separated = _separate_grades(judgments, names, data, pooled)
     # What a run paid is its own: runs share verdicts, so costs don't add up. Labels and controls are, too.
-    details = RunDetails(
-        NameList(sorted({run.details.assessor for run in runs.values()})),
-        next(iter(runs.values())).details.scale,
+    spec = RunSpec(
+        NameList(sorted({run.spec.assessor for run in runs.values()})),
+        next(iter(runs.values())).spec.scale,
         repeats,
         comparable,
-        selftest={name: entry for run in runs.values() for name, entry in run.details.selftest.items()},
+        selftest={name: entry for run in runs.values() for name, entry in run.spec.selftest.items()},
         labels=_combine_expected_labels(runs, separate, pool),
     )
     engine_pairs = _find_engine_pairs(names)
     deciding = _describe_deciding_measure(_list_common_measures(runs), comparable)
     notes = tuple(_iter_notes(runs, len(queries), repeats, judgments, unequal, deciding))
     terms = tuple(_iter_terms(pooled.results, engine_pairs, unequal))
-    return CombinedRuns(
-        JudgedRun(separate, pool, separated, details), engine_pairs, notes, terms, names, shift
-    )
+    return CombinedRuns(JudgedRun(separate, pool, separated, spec), engine_pairs, notes, terms, names, shift)
 
 
 def _pool_results(
@@ -121,7 +119,7 @@ def _check_scale_and_depth(runs: Mapping[str, JudgedRun]) -> None:
     (name, first), *others = runs.items()
     for other, run in others:
         for what, one, two in (
-            (Message("scale"), _describe_scale(first.details.scale), _describe_scale(run.details.scale)),
+            (Message("scale"), _describe_scale(first.spec.scale), _describe_scale(run.spec.scale)),
             (Message("depth"), str(first.pool.depth), str(run.pool.depth)),
         ):
             if one != two:
@@ -148,7 +146,7 @@ def _choose_measures(
     Where the grades are `unequal`, measures that the pool divides are left out. Raises InputError when none
     that compares engines remains, or a wanted one is left out.
     """
-    of_runs = [run.details.measures for run in runs.values()]
+    of_runs = [run.spec.measures for run in runs.values()]
     every = dict.fromkeys((*_list_common_measures(runs), *wanted))
     chosen = tuple(measure for measure in every if measure.pool_free or not unequal)
     if any(measure.compares_engines for measure in chosen) and all(measure in chosen for measure in wanted):
@@ -174,7 +172,7 @@ def _choose_measures(
 
 
 def _list_common_measures(runs: Mapping[str, JudgedRun]) -> list[Measure]:
-    first, *others = (run.details.measures for run in runs.values())
+    first, *others = (run.spec.measures for run in runs.values())
     return [measure for measure in first if all(measure in measures for measures in others)]
 
 
@@ -270,7 +268,7 @@ def _separate_grades(
 
 def _combine_expected_labels(runs: Mapping[str, JudgedRun], data: Dataset, pool: Pool) -> LabelUse | None:
     """Return the use of the expected documents where every run takes its grades from them, else None."""
-    if any(run.details.labels is None or run.details.labels.unreturned is None for run in runs.values()):
+    if any(run.spec.labels is None or run.spec.labels.unreturned is None for run in runs.values()):
         return None
     unreturned = sum(map(len, list_unreturned(data).values()))
     return LabelUse(EXPECTED, len(pool.pairs), 0, None, unreturned)
@@ -292,7 +290,7 @@ def _iter_notes(
             queries=queries,
             by_run=by_run,
         )
-    if any(run.details.repeats != repeats for run in runs.values()):
+    if any(run.spec.repeats != repeats for run in runs.values()):
         yield Message(
             "the runs have different numbers of repeats: only the first one of each is compared"
             if repeats == 1

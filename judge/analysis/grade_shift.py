@@ -55,7 +55,7 @@ class GradeShift:
 
 def explain_inequality(runs: Mapping[str, JudgedRun], queries: Mapping[str, Query]) -> str:
     """Return why the runs' grades do not mean the same; empty when they do."""
-    assessors = sorted({run.details.assessor for run in runs.values()})
+    assessors = sorted({run.spec.assessor for run in runs.values()})
     if len(assessors) > 1:
         return Message("judged by different assessors ({names})", names=NameList(assessors))
     # The snippet of a pair has a date only if prompts show it.

@@ -23,7 +23,7 @@ _CHUNK = 1 << 13
 
 
 @dataclass(frozen=True, slots=True)
-class RunDetails:
+class RunSpec:
     """The assessor, scale, repeats and measures of a run, its cost, and the self-tests of its assessors.
 
     `cost` is None where it is not known: for several runs combined, and for files of labels.
@@ -52,7 +52,7 @@ class JudgedRun:
     dataset: Dataset
     pool: Pool
     judgments: Sequence[Judgment]
-    details: RunDetails
+    spec: RunSpec
     members: JudgmentsByMember = field(default_factory=dict)
     dimensions: Mapping[str, DimensionResult] = field(default_factory=dict)
 
@@ -65,7 +65,7 @@ class JudgedRun:
     def tabulate(self, *, with_tokens: bool = False) -> tuple[ResultColumns, JudgmentColumns]:
         """Return the results and the judgments in columns."""
         results = tabulate_results(self.dataset.rankings, self.pool.depth, with_tokens=with_tokens)
-        if self.details.labels and self.details.labels.unreturned:
+        if self.spec.labels and self.spec.labels.unreturned:
             names = list_unreturned(self.dataset)
             counts = np.array([len(names[query_id]) for query_id in results.queries])
             results = replace(results, unreturned=counts)
@@ -99,7 +99,7 @@ def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale
 
 def score_run(run: JudgedRun, measures: Sequence[Measure]) -> Scores:
     """Return the scores of a run by `measures`."""
-    return score_columns(*run.tabulate(), measures, run.details.scale)
+    return score_columns(*run.tabulate(), measures, run.spec.scale)
 
 
 def score_lists(run: JudgedRun, measure: Measure) -> dict[ListKey, float | None]:

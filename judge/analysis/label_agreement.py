@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun, RunDetails
+from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import SCHEMA_VERSION
 from judge.dataset.dataset_warnings import describe_missing_rows
 from judge.dataset.labels import LabelSet, select_labellable, select_unknown_texts
@@ -124,7 +124,7 @@ def compare_with_labels(
     """
     people = _split_grades(run, labels, assumed or {})
     typical = agreement.compute_median_grades(run.judgments)
-    scale = run.details.scale
+    scale = run.spec.scale
     labellable = select_labellable(run.pool)
     unknown_texts = len(select_unknown_texts(run.pool))
     pairs = [pair.key for pair in labellable if pair.key not in people.examples]
@@ -141,7 +141,7 @@ def compare_with_labels(
         **{name: getattr(result, name) for name in agreement.Agreement.__slots__},
         schema=SCHEMA_VERSION,
         labels=labels.source,
-        assessor=run.details.assessor,
+        assessor=run.spec.assessor,
         judged=sum(judgment.grade is not None for judgment in run.judgments),
         people_scale=people.scale.name,
         people_relevant_from=people.scale.relevant_from,
@@ -174,11 +174,11 @@ def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
     with a value: nDCG and AP have none where nothing is relevant, and no measure where an engine failed.
     0 and "" when no measure compares engines.
     """
-    measures = [measure for measure in run.details.measures if measure.compares_engines]
+    measures = [measure for measure in run.spec.measures if measure.compares_engines]
     if not (measures and run.dataset.engines):
         return 0, ""
     queries = {pair.query.id for pair in select_labellable(run.pool)}
-    scores = _score_judgments(run, run.judgments, run.details.scale, measures).select(queries=queries)
+    scores = _score_judgments(run, run.judgments, run.spec.scale, measures).select(queries=queries)
     defined = (~np.isnan(scores.average_repeats())).astype(np.int64)
     fewest = [int((defined[..., at] @ defined[..., at].T).min()) for at in range(len(measures))]
     index = int(np.argmin(fewest))
@@ -205,7 +205,7 @@ def _estimate_bias(
     run: JudgedRun, people: _PeopleGrades, typical: agreement.GradesByPair
 ) -> tuple[dict[str, EngineLabelBias], WidestBiasGap | None]:
     """Return each engine's bias, in grades where both scales are one, else in shares of relevant."""
-    ours, theirs, scale, engines = typical, people.compared, run.details.scale, run.dataset.engines
+    ours, theirs, scale, engines = typical, people.compared, run.spec.scale, run.dataset.engines
     if people.scale.top != scale.top:
         ours = agreement.convert_to_relevance(typical, scale)
         theirs = agreement.convert_to_relevance(people.compared, people.scale)
@@ -219,7 +219,7 @@ def _compare_orders(
     """Return the orders of the engines on the labelled queries, and the corrected scores."""
     top = people.scale.top
     measures = [
-        measure for measure in run.details.measures if measure.compares_engines and (measure.rel or 0) <= top
+        measure for measure in run.spec.measures if measure.compares_engines and (measure.rel or 0) <= top
     ]
     if not (measures and labelled_queries.partly and run.dataset.engines):
         return {}, {}
@@ -247,7 +247,7 @@ def _score_sides(run: JudgedRun, people: _PeopleGrades, measures: Sequence[Measu
     graded = agreement.convert_to_judgments({**people.compared, **people.examples})
     return (
         _score_judgments(run, (*graded, *assumed), people.scale, measures),
-        _score_judgments(run, (*run.judgments, *assumed), run.details.scale, measures),
+        _score_judgments(run, (*run.judgments, *assumed), run.spec.scale, measures),
     )
 
 
@@ -322,7 +322,7 @@ def run_from_labels(
             tuple(Pair(queries[query_id], snippet) for (query_id, _), snippet in snippets_by_key.items()),
         ),
         agreement.convert_to_judgments(assessor.grades),
-        RunDetails(assessor.source, assessor.scale, 1, tuple(measures)),
+        RunSpec(assessor.source, assessor.scale, 1, tuple(measures)),
     )
     listed_pairs = ((ranking.query_id, snippet.id) for ranking in lists for snippet in ranking.snippets)
     return run, dict.fromkeys((key for key in listed_pairs if key not in snippets_by_key), 0)

@@ -107,7 +107,7 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, options
     """
     ordered, means, queries = _order_engines(run, engines, measure)
     weights_by_pair = _weigh_pairs(run, ordered, measure, queries, options.seed, select_labellable(run.pool))
-    scale = run.details.scale
+    scale = run.spec.scale
     if not weights_by_pair:
         raise InputError(
             "the lists of {engines} are equal: no label changes it", engines=NameList(map(repr, ordered))
@@ -240,7 +240,7 @@ def check_plan(run: JudgedRun, plan: PairPlan, place: str) -> None:
                 rule=rule,
             )
 
-    engines, scale = plan.engines, run.details.scale
+    engines, scale = plan.engines, run.spec.scale
     fits = len(set(engines)) == len(engines) >= 2 and set(engines) <= set(run.dataset.engines)
     check("engines", engines, fits, Message("it must name two or more engines of the run, each once"))
     try:

@@ -216,14 +216,14 @@ def _make_draw(
                 certain[unit.key] &= unit.probability == 1
     gains = compute_unit_gains(measure, people.scale)
     if measure.name == "DCG":  # the unit of the means by the assessor: both top grades gain the same
-        gains *= compute_unit_gains(measure, run.details.scale)[-1] / gains[-1]
+        gains *= compute_unit_gains(measure, run.spec.scale)[-1] / gains[-1]
     labels = [people.grades.get(key) for key in weights]
     by_assessor = [units[key].grade if key in units else None for key in weights]
     return LabelledDraw(
         queries=len(first.queries),
         query=number_queries(weights, first.queries),
         weight=np.array(list(weights.values())),
-        group=group_grades(by_assessor, run.details.scale),
+        group=group_grades(by_assessor, run.spec.scale),
         inverse=np.array(list(inverse.values())),
         certain=np.array(list(certain.values()), bool),
         gain=np.array([np.nan if grade is None else gains[grade] for grade in labels]),

@@ -128,7 +128,7 @@ class AnnotationSession:
 
     def __post_init__(self) -> None:
         """Raise InputError when a label of the file is above the scale of the run."""
-        top = self.loaded.details.scale.top
+        top = self.loaded.spec.scale.top
         for decision in self.labels.current.values():
             if decision.grade is not None and decision.grade > top:
                 raise InputError(
@@ -149,7 +149,7 @@ class AnnotationSession:
 
         Raises InputError for an index that does not exist.
         """
-        current, sealed, scale = self.labels.current, self.labels.sealed, self.loaded.details.scale
+        current, sealed, scale = self.labels.current, self.labels.sealed, self.loaded.spec.scale
         following = next((index for key, index in self.index_of.items() if key not in current), None)
         at = following if at is None else at
         if at is not None and not 0 <= at < len(self.pairs):
@@ -203,7 +203,7 @@ class AnnotationSession:
 
         Each pair has a grade, one is relevant, and no engine failed.
         """
-        least, count = self.loaded.details.scale.relevant_from, 0
+        least, count = self.loaded.spec.scale.relevant_from, 0
         grades = {key: decision.grade for key, decision in self.labels.current.items()}
         for query, keys in self._pairs_by_query.items():
             known = [grade for key in keys if (grade := grades.get(key)) is not None]
@@ -219,11 +219,11 @@ class AnnotationSession:
         """
         if decision.key not in self.index_of:
             raise InputError("this pair is not among those to label")
-        if decision.grade is not None and not 0 <= decision.grade <= self.loaded.details.scale.top:
+        if decision.grade is not None and not 0 <= decision.grade <= self.loaded.spec.scale.top:
             raise InputError(
                 "grade {grade} is not on the scale 0-{top}",
                 grade=decision.grade,
-                top=self.loaded.details.scale.top,
+                top=self.loaded.spec.scale.top,
             )
         current = self.labels.current.get(decision.key)
         if not self.labels.has(decision) and (current.id if current else None) != replaces:
@@ -265,7 +265,7 @@ class AnnotationSession:
     def command(self) -> str:
         """The command that compares the run with these labels."""
         words = ["judge", "agree", str(self.run), "--qrels", str(self.labels.table)]
-        words += ["--labels-scale", self.loaded.details.scale.name]
+        words += ["--labels-scale", self.loaded.spec.scale.name]
         return shlex.join([*words, "--plan", str(self.plan)] if self.plan else words)
 
     def _compute_agreement(self) -> ShownAgreement | None:
@@ -278,7 +278,7 @@ class AnnotationSession:
         if not grades:
             return None
         unmatched = tuple(key for key in given if key not in run_pairs)
-        labels = LabelSet(grades, self.loaded.details.scale, self.labels.table.name, unmatched)
+        labels = LabelSet(grades, self.loaded.spec.scale, self.labels.table.name, unmatched)
         try:
             return ShownAgreement.from_agreement(compare_with_labels(self.loaded, labels))
         except InputError:  # all of them are examples in the prompts

@@ -115,7 +115,7 @@ def select_judged_pool(run: JudgedRun) -> JudgedPool:
     for pair in run.pool.pairs:
         if pair.key in grades:
             by_query.setdefault(pair.query.id, []).append(pair)
-    pool = JudgedPool(tuple(map(tuple, by_query.values())), grades, run.details.scale)
+    pool = JudgedPool(tuple(map(tuple, by_query.values())), grades, run.spec.scale)
     mixed = tuple(pairs for pairs in pool.pairs if len(set(map(pool.is_relevant, pairs))) > 1)
     if len(mixed) < _MIN_QUERIES:
         raise InputError(

@@ -134,7 +134,7 @@ def measure_answers(run: JudgedRun, options: DimensionOptions) -> DimensionResul
 
 def _add_correlations(run: JudgedRun, result: DimensionResult) -> DimensionResult:
     """Add Pearson's correlation over queries of the answers of each engine with its first measure."""
-    measure = run.details.measures[0]
+    measure = run.spec.measures[0]
     scores = score_lists(run, measure)
     engines = {}
     for engine, means in result.summary.engines.items():

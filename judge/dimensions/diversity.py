@@ -135,7 +135,7 @@ def _summarise_with_mmr(
     engine_pairs: Iterable[EnginePair] = (),
 ) -> DimensionResult:
     """Return the result, to which what each list scores in the order of MMR is added."""
-    measure = next((measure for measure in run.details.measures if measure.compares_engines), None)
+    measure = next((measure for measure in run.spec.measures if measure.compares_engines), None)
     if measure and similarities:
         rankings = []
         for ranking in run.dataset.rankings:
@@ -147,7 +147,7 @@ def _summarise_with_mmr(
         data = replace(run.dataset, rankings=tuple(rankings))
         scores, name = score_lists(replace(run, dataset=data), measure), f"MMR {measure}"
         values = {key: {**row, name: scores[key]} for key, row in values.items()}
-        ranges = {**ranges, name: (0.0, find_largest_value(measure, run.details.scale, run.pool.depth))}
+        ranges = {**ranges, name: (0.0, find_largest_value(measure, run.spec.scale, run.pool.depth))}
     return summarise_dimension(values, run.dataset.engines, remarks, ranges=ranges, engine_pairs=engine_pairs)
 
 

@@ -29,7 +29,7 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
     value. A query has no nDCG with an open grade in its pool, or with nothing but grades of 0: the small
     gains that are left would count as much as those of other queries.
     """
-    scale, depth = run.details.scale, run.pool.depth
+    scale, depth = run.spec.scale, run.pool.depth
     results, judgments = run.tabulate()
     rows, shape = judgments.rows, (len(results.snippet_ids), scale.top + 1)
     shares, certainty = _average_shares(run.judgments, rows["pair"], shape)
@@ -41,7 +41,7 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
         return summarise_dimension({}, run.dataset.engines, (remark,))
     measures = [
         measure
-        for measure in run.details.measures
+        for measure in run.spec.measures
         if measure.name in _LINEAR_MEASURES and measure.compares_engines
     ]
     measures = measures or [Measure("sDCG", depth)]

@@ -38,7 +38,7 @@ def _measure_kind(
         matched = match_labels(labels, run.dataset, run.pool)
     except InputError as error:
         return Message("{name}: {value}", name=_NAMES[kind], value=error.message)
-    depth, least = run.pool.depth, run.details.scale.relevant_from
+    depth, least = run.pool.depth, run.spec.scale.relevant_from
     typical = compute_median_grades(run.judgments)
     for of_list, snippets in run.lists.items():
         keys = [(of_list[1], snippet.id) for snippet in snippets]
@@ -49,7 +49,7 @@ def _measure_kind(
             f"with {kind}@{depth}": len(labelled) / len(keys) if keys else None,
             f"agrees with {kind}@{depth}": fmean(same) if same else None,
         }
-    agreement = measure_agreement(pair_grades(matched.grades, typical), BINARY, run.details.scale)
+    agreement = measure_agreement(pair_grades(matched.grades, typical), BINARY, run.spec.scale)
     same_share, kappa = agreement.same_verdict.value, agreement.kappa_relevant.value
     return Message(
         "{kind}: judged pairs that have them: {agreement.pairs:,}, their queries: {agreement.queries:,}; the"

@@ -182,7 +182,7 @@ def _select_relevant(run: JudgedRun, grades: GradesByPair) -> dict[str, list[Pai
     """Return the relevant pairs of each query, the best grade first."""
     relevant: dict[str, list[Pair]] = {query_id: [] for query_id in run.dataset.queries}
     for pair in sorted(run.pool.pairs, key=lambda pair: -grades.get(pair.key, 0)):
-        if grades.get(pair.key, 0) >= run.details.scale.relevant_from:
+        if grades.get(pair.key, 0) >= run.spec.scale.relevant_from:
             relevant[pair.query.id].append(pair)
     return relevant
 

@@ -64,7 +64,7 @@ def measure_failures(run: JudgedRun, options: DimensionOptions) -> DimensionResu
     A list with an ungraded result, or with a reason that has no class, has no value; an empty one neither.
     """
     judgments = _select_judgments(run.judgments)
-    least = run.details.scale.relevant_from
+    least = run.spec.scale.relevant_from
     failed = {
         key: judgment
         for key, judgment in judgments.items()
@@ -168,7 +168,7 @@ def count_explanation_questions(
 
 def measure_explanations(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return an explanation for each engine on the queries with the lowest mean score over the engines."""
-    scores = score_run(run, run.details.measures[:1])
+    scores = score_run(run, run.spec.measures[:1])
     values = scores.average_repeats()[:, :, 0]
     means = compute_nan_mean(values, axis=0)
     order = [int(at) for at in np.argsort(means, kind="stable") if not np.isnan(means[at])]
@@ -221,4 +221,4 @@ def _show_grades(ranking: Ranking, run: JudgedRun, judgments: Mapping[PairKey, J
         if judgment is None:
             yield f"{rank} | - |"
         else:
-            yield f"{rank} | {judgment.grade}/{run.details.scale.top} | {judgment.reason}"
+            yield f"{rank} | {judgment.grade}/{run.spec.scale.top} | {judgment.reason}"

@@ -158,7 +158,7 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
         both = [(totals.get((a, query_id)), totals.get((b, query_id))) for query_id in run.dataset.queries]
         differences = [one - other for one, other in both if one is not None and other is not None]
         engine_pairs.append(EnginePair(a, b, "total, difference", average_values(differences, -1.0, 1.0)))
-    measure_of = {RELEVANCE: f" ({run.details.measures[0]})"}
+    measure_of = {RELEVANCE: f" ({run.spec.measures[0]})"}
     shares = SeparatedNames(
         f"{name}{measure_of.get(name, '')} {weight / sum(weights.values()):.3g}"
         for name, weight in weights.items()
@@ -171,8 +171,8 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
 def _read_part(run: JudgedRun, name: str) -> dict[ListKey, float | None]:
     """Return the values of a part, from 0 to 1, by (engine, query_id)."""
     if name == RELEVANCE:
-        measure = run.details.measures[0]
-        largest = find_largest_value(measure, run.details.scale, run.pool.depth)
+        measure = run.spec.measures[0]
+        largest = find_largest_value(measure, run.spec.scale, run.pool.depth)
         scores = score_lists(run, measure)
         return {key: None if value is None else value / largest for key, value in scores.items()}
     (measure_name, worst, best), rows = _PARTS[name], run.dimensions[WEIGHTED_DIMENSIONS[name]].values

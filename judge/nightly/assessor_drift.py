@@ -120,7 +120,7 @@ def list_finished_canary_runs(night: Path) -> list[Path]:
 def load_canary_grades(folder: RunFolder) -> CanaryGrades:
     """Return the grades of the canary run in `folder`."""
     run = load_run(folder)
-    return _collect_grades(run.judgments, len(run.pool.pairs) * run.details.repeats)
+    return _collect_grades(run.judgments, len(run.pool.pairs) * run.spec.repeats)
 
 
 def _collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrades:

@@ -118,7 +118,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     pointer = BaselinePointer(
         id=f"{make_file_name(name)}-{content}",
         name=name,
-        assessor=loaded.details.assessor,
+        assessor=loaded.spec.assessor,
         queries=len(loaded.dataset.queries),
         engines=tuple(loaded.dataset.engines),
         canaries=bool(canaries),

@@ -144,7 +144,7 @@ def describe_coverage(drift: QueryDrift, *, is_compared: bool = True) -> Iterato
 
 def _measure_no_relevant_share(run: JudgedRun) -> float | None:
     """Return the share of queries without a snippet known to be relevant; None without queries."""
-    least = run.details.scale.relevant_from
+    least = run.spec.scale.relevant_from
     relevant = {
         judgment.query_id
         for judgment in run.judgments

@@ -45,8 +45,8 @@ def combine_with_baseline(
 
     def restrict(run: JudgedRun) -> JudgedRun:
         queries = {id_: query for id_, query in run.dataset.queries.items() if id_ in ids}
-        details = replace(run.details, measures=measures)
-        return replace(run, dataset=replace(run.dataset, queries=queries), details=details)
+        spec = replace(run.spec, measures=measures)
+        return replace(run, dataset=replace(run.dataset, queries=queries), spec=spec)
 
     return combine_runs({_BASELINE: restrict(baseline), _TONIGHT: restrict(tonight)})
 
@@ -61,7 +61,7 @@ def run_regression_test(
     sides = _pair_engines(combined)
     if not sides:
         return ()
-    scores = score_run(combined.run, combined.run.details.measures)
+    scores = score_run(combined.run, combined.run.spec.measures)
     return decide_outcomes(measure_changes(scores, sides, options.alpha), unavailable, options)
 
 

@@ -104,7 +104,7 @@ def make_files_key(folder: RunFolder, run: JudgedRun, *, with_report: bool) -> s
     }
     hashes = {name: hash_file(path) for name in _INPUTS if (path := folder.path / name).exists()}
     place, remarks = str(folder.path.absolute()), [*map(str, run.dataset.warnings)]
-    content = run.pool.cache_key, to_json(run.details), remarks, dimensions, hashes
+    content = run.pool.cache_key, to_json(run.spec), remarks, dimensions, hashes
     return make_key("files", hash_data(), place, with_report, *content)
 
 

@@ -12,7 +12,7 @@ from sys import intern
 import msgspec
 
 from judge.analysis.dimension_summary import DimensionResult, QueryValues
-from judge.analysis.judged_run import JudgedRun, RunDetails, fingerprint_grades
+from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import SCHEMA_VERSION, Summary
@@ -182,7 +182,7 @@ def load_run(folder: RunFolder, *, in_memory: bool = True) -> JudgedRun:
 def load_run_without_labels(folder: RunFolder) -> JudgedRun:
     """Return the run in `folder`; raise InputError when its grades are labels or from expected documents."""
     run = load_run(folder)
-    labels = run.details.labels
+    labels = run.spec.labels
     if labels and labels.unreturned is not None:
         raise InputError(
             "{run}: the expected documents are the grades of this run, so there is no assessor to measure;"
@@ -220,7 +220,7 @@ def _load(
     data, pool, columns = _load_dataset(folder, queries, summary, in_memory=in_memory)
     scale = Scale(summary.scale, (BINARY if summary.scale == "binary" else GRADED).top, summary.relevant_from)
     measures = parse_measures(summary.measures)
-    details = RunDetails(
+    spec = RunSpec(
         summary.assessor,
         scale,
         summary.repeats,
@@ -238,7 +238,7 @@ def _load(
     dimensions = {
         name: DimensionResult(dimension, values[name]) for name, dimension in summary.dimensions.items()
     }
-    run = JudgedRun(data, pool, judgments, details, _read_members(folder, summary), dimensions)
+    run = JudgedRun(data, pool, judgments, spec, _read_members(folder, summary), dimensions)
     _check_grades(folder, run, summary)
     return run
 
@@ -319,7 +319,7 @@ def _read_dimensions(
 
 def _check_grades(folder: RunFolder, run: JudgedRun, summary: Summary) -> None:
     """Raise InputError when the judgments are not those that results.json was made from."""
-    fingerprint = fingerprint_grades(*run.tabulate(), run.details.scale)
+    fingerprint = fingerprint_grades(*run.tabulate(), run.spec.scale)
     if summary.grades not in ("", fingerprint):
         raise make_damage_error(
             "{place}: holds {count:,} of {total:,} judgments, fingerprint {fingerprint!r}; results.json says"

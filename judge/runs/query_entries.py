@@ -22,7 +22,7 @@ def iter_query_entries(run: JudgedRun, scores: Scores) -> Iterator[QueryEntry]:
     read_scores, notes = _average_scores(scores), _group_notes(run)
     for query, rankings in group_rankings(run.dataset):
         members = {name: read(query.id) for name, read in of_members.items()}
-        judgments = _make_judgment_entries(read_judgments(query.id), members, run.details.scale)
+        judgments = _make_judgment_entries(read_judgments(query.id), members, run.spec.scale)
         engines = {
             ranking.engine: EngineEntry(
                 scores=read_scores(*ranking.key),

@@ -49,13 +49,13 @@ class RunResult(JudgedRun):
     @property
     def scale(self) -> Scale:
         """The scale of the grades."""
-        return self.details.scale
+        return self.spec.scale
 
     @cached_property
     def scores(self) -> Scores:
         """The scores of each engine on each query; computed when they are used, if the summary was read."""
         scores = self.computed_scores
-        return score_run(self, self.details.measures) if scores is None else scores
+        return score_run(self, self.spec.measures) if scores is None else scores
 
     @cached_property
     def engines(self) -> pd.DataFrame:
@@ -163,8 +163,8 @@ def explain_no_grades(
 ) -> RunIncomplete:
     """Return the error that none of the `judgments` of the run at `place` has a grade: why, and what to do.
 
-    `failures` counts its failed judgments by kind, and `stopped` is that of its `RunDetails`. The command
-    that continues it is named as the folder `run` has it; None stands for several runs.
+    `failures` counts its failed judgments by kind, and `stopped` is that of its `RunSpec`. The command that
+    continues it is named as the folder `run` has it; None stands for several runs.
     """
     reason: Message = NameList(_count_missing(judgments, failures))
     if stopped:

@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judge.analysis.judged_run import JudgedRun, RunDetails
+from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.label_agreement import compare_with_labels
 from judge.dataset.labels import LabelSet
 from judge.dataset.pool import pool_dataset
@@ -42,8 +42,8 @@ def make_run(
         for number, line in enumerate(repeats, start=1)
         for pair in pooled.pairs
     ]
-    details = RunDetails("someone/graded", scale, len(repeats), parse_measures(measures))
-    return JudgedRun(data, pooled, tuple(judgments), details)
+    spec = RunSpec("someone/graded", scale, len(repeats), parse_measures(measures))
+    return JudgedRun(data, pooled, tuple(judgments), spec)
 
 
 def make_people(run: JudgedRun, by_text: GradesByText, scale: Scale = GRADED, unmatched: int = 0) -> LabelSet:

@@ -10,7 +10,7 @@ import pytest
 
 from judge.analysis.combine_runs import CombinedRuns, combine_runs
 from judge.analysis.grade_shift import GradeShift
-from judge.analysis.judged_run import JudgedRun, RunDetails
+from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import LabelUse
 from judge.dataset.pool import pool_dataset
 from judge.errors import InputError
@@ -57,7 +57,7 @@ def run(
     )
     cost = RunCost(len(judgments), 0, 0, 0, None, 0, 0, None)
     return JudgedRun(
-        data, pooled, judgments, RunDetails(assessor, scale, repeats, parse_measures(measures), cost)
+        data, pooled, judgments, RunSpec(assessor, scale, repeats, parse_measures(measures), cost)
     )
 
 
@@ -72,8 +72,8 @@ def list_means(content: JudgedRun, measure: str) -> dict[str, float | None]:
     scores = score_rankings(
         content.dataset.rankings,
         content.judgments,
-        content.details.measures,
-        content.details.scale,
+        content.spec.measures,
+        content.spec.scale,
         depth=content.pool.depth,
     )
     return {engine: row[measure].mean for engine, row in average_engines(scores).items()}
@@ -181,7 +181,7 @@ def test_the_order_of_the_runs_changes_no_number() -> None:
 
 def is_pool_free(result: CombinedRuns) -> bool:
     """Whether only measures that do not depend on the pool are left, and a note says so."""
-    left = [str(measure) for measure in result.run.details.measures]
+    left = [str(measure) for measure in result.run.spec.measures]
     text = any("only measures that do not depend on the pool" in note for note in result.notes)
     assert left == (["P@5", "sDCG@5"] if text else ["nDCG@5", "AP@5", "P@5", "sDCG@5"])
     return text
@@ -198,7 +198,7 @@ def test_different_assessors_leave_the_measures_that_no_pool_divides() -> None:
         " and a difference may come from the grades instead of the engines"
     )
     assert "因此由 P@5 而不是 nDCG@5 决定结论" in CHINESE(result.notes[0])
-    assert result.run.details.assessor == "other/graded and someone/graded"
+    assert result.run.spec.assessor == "other/graded and someone/graded"
 
 
 def test_different_grades_for_a_pair_that_both_have_are_noise_and_said() -> None:
@@ -239,7 +239,7 @@ def test_of_many_runs_one_whose_grades_moved_by_chance_is_no_change_of_the_asses
     assert combine_runs({"1": same, "2": moved}).shift == GradeShift("2", 1.0, 2 / 64, by_assessor)
     result = combine_runs({**{str(night): same for night in range(1, 8)}, "8": moved})
     assert result.shift == GradeShift("8", 1.0, 7 * 2 / 64, by_assessor)
-    assert "nDCG@5" in map(str, result.run.details.measures)
+    assert "nDCG@5" in map(str, result.run.spec.measures)
 
 
 def test_the_assessor_did_not_become_stricter_where_people_changed_their_labels() -> None:
@@ -351,10 +351,10 @@ def test_measures_that_not_all_runs_have_are_computed_after_the_common_ones() ->
         "two": run(make_list("B", [3, 0]), measures="RR@5"),
     }
     result = combine_runs(runs, parse_measures("RR@5 nDCG@5"))
-    assert list(map(str, result.run.details.measures)) == ["RR@5", "nDCG@5"]
+    assert list(map(str, result.run.spec.measures)) == ["RR@5", "nDCG@5"]
     assert list_means(result.run, "RR@5") == {"A": 0.5, "B": 1.0}
     runs["one"] = run(make_list("A", [0, 3]), measures="AP@5 P@5 RR@5")
-    assert list(map(str, combine_runs(runs, parse_measures("P@5")).run.details.measures)) == ["RR@5", "P@5"]
+    assert list(map(str, combine_runs(runs, parse_measures("P@5")).run.spec.measures)) == ["RR@5", "P@5"]
     runs["one"] = run(make_list("A", [0, 3]), measures="RR@5", assessor="other")
     with pytest.raises(
         InputError, match="so only measures that do not depend on the pool can be compared; choose"
@@ -366,7 +366,7 @@ def test_measures_that_not_all_have_are_left_out() -> None:
     result = combine_runs(
         {"one": run(make_list("A", [3])), "two": run(make_list("B", [3]), measures="RR@5 P@5 nDCG@5")}
     )
-    assert [str(measure) for measure in result.run.details.measures] == ["nDCG@5", "P@5"]
+    assert [str(measure) for measure in result.run.spec.measures] == ["nDCG@5", "P@5"]
 
 
 # --- what is cut
@@ -391,7 +391,7 @@ def test_repeats_that_not_all_have_are_left_out(repeats: int, compared: str) -> 
     result = combine_runs(
         {"one": run(make_list("A", [3]), repeats=3), "two": run(make_list("B", [3]), repeats=repeats)}
     )
-    assert result.run.details.repeats == repeats
+    assert result.run.spec.repeats == repeats
     assert sorted(each.repeat for each in result.run.judgments) == sorted([*range(1, repeats + 1)] * 2)
     assert result.notes[0] == f"the runs have different numbers of repeats: only {compared}"
 
@@ -404,8 +404,7 @@ def test_grades_that_differ_beyond_the_repeats_that_count_contradict_nothing() -
 
 def test_what_runs_paid_is_not_added_up() -> None:
     assert (
-        combine_runs({"one": run(make_list("A", [3])), "two": run(make_list("B", [3]))}).run.details.cost
-        is None
+        combine_runs({"one": run(make_list("A", [3])), "two": run(make_list("B", [3]))}).run.spec.cost is None
     )
 
 
@@ -426,7 +425,7 @@ def _label(combined: JudgedRun, query: str) -> JudgedRun:
         for each in combined.judgments
     )
     used = LabelUse("labels.csv", len(judgments), 0, None)
-    return replace(combined, judgments=judgments, details=replace(combined.details, labels=used))
+    return replace(combined, judgments=judgments, spec=replace(combined.spec, labels=used))
 
 
 def test_labels_are_no_other_prompt_and_those_of_one_run_are_not_of_all() -> None:
@@ -437,12 +436,12 @@ def test_labels_are_no_other_prompt_and_those_of_one_run_are_not_of_all() -> Non
         for runs in ({"x": plain, "y": labelled}, {"x": labelled, "y": plain}):
             combined = combine_runs(runs)
             assert not any("different prompts" in note for note in combined.notes)
-            assert [str(measure) for measure in combined.run.details.measures] == [
+            assert [str(measure) for measure in combined.run.spec.measures] == [
                 "nDCG@5",
                 "AP@5",
                 "P@5",
                 "sDCG@5",
             ]
-            assert combined.run.details.labels is None
+            assert combined.run.spec.labels is None
     other = combine_runs({"x": plain, "y": _label(run(rows, prompt="graded 2"), "q1")})
     assert any("different prompts" in note for note in other.notes)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from judge.analysis.analyse_run import analyse_run, list_deciding_queries
-from judge.analysis.judged_run import JudgedRun, RunDetails
+from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.dataset.pool import build_pool
 from judge.files.json_text import dump_json
 from judge.measure.compare import compare_engines
@@ -34,7 +34,7 @@ def write_and_read(record: object) -> Any:
 def test_a_run_without_queries_has_every_key() -> None:
     data = Dataset({}, (), ())
     run = JudgedRun(
-        data, build_pool(data, 10), (), RunDetails("someone/graded", GRADED, 1, parse_measures("P@5"))
+        data, build_pool(data, 10), (), RunSpec("someone/graded", GRADED, 1, parse_measures("P@5"))
     )
     summary = write_and_read(analyse_run(run).summary)
     assert summary["schema"] == 2

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.analysis.judged_run import JudgedRun, RunDetails, score_run
+from judge.analysis.judged_run import JudgedRun, RunSpec, score_run
 from judge.dataset.label_files import load_label_file, load_labels, read_feedback, read_labels
 from judge.dataset.labels import Label, LabelSet, choose_label_scale, match_labels, select_labellable
 from judge.dataset.pool import pool_dataset
@@ -296,8 +296,8 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
         Judgment(query_id, snippet_id, 1, grade, "", None, "", "", {}, "", None)
         for (query_id, snippet_id), grade in graded.items()
     ]
-    run = JudgedRun(data, pool, judgments, RunDetails("assessor", GRADED, 1, parse_measures("P@5")))
-    entries = iter_query_entries(run, score_run(run, run.details.measures))
+    run = JudgedRun(data, pool, judgments, RunSpec("assessor", GRADED, 1, parse_measures("P@5")))
+    entries = iter_query_entries(run, score_run(run, run.spec.measures))
     text = "".join(map(format_qrels, entries))
     assert match_labels(read_label_file(tmp_path, text), data, pool) == LabelSet(graded, GRADED, "")
 

@@ -17,12 +17,12 @@ from tests.unit.analysis.labelled import make_people, make_run
 
 def compute_run_scores(run: JudgedRun) -> Scores:
     """The run's scores."""
-    details = run.details
+    spec = run.spec
     return score_rankings(
         run.dataset.rankings,
         run.judgments,
-        details.measures,
-        details.scale,
+        spec.measures,
+        spec.scale,
         depth=run.pool.depth,
     )
 
