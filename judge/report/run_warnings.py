@@ -121,7 +121,7 @@ def explain_imputation(t: Translator, summary: Summary) -> str:
         " judged snippets of the same query.",
         measure=name_mean(summary.measures[0]),
         count=left_out,
-        queries=count_queries(t, summary.queries),
+        queries=format_query_count(t, summary.queries),
     )
 
 

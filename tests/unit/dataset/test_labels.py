@@ -298,7 +298,7 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
     ]
     run = JudgedRun(data, pool, judgments, RunSpec("assessor", GRADED, 1, parse_measures("P@5")))
     entries = iter_query_entries(run, score_run(run, run.spec.measures))
-    text = "".join(map(format_qrels, entries))
+    text = "".join(format_qrels(entry, ()) for entry in entries)
     assert match_labels(read_label_file(tmp_path, text), data, pool) == LabelSet(graded, GRADED, "")
 
 
