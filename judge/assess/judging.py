@@ -110,7 +110,7 @@ def _describe_interrupt(
 ) -> Interrupted:
     """Return the interrupt with how many of `total` pairs, or of the questions on `subject`, are answered."""
     graded = sum(result.graded for result in results)
-    usd = combine_results(results).cost.usd
+    usd = add_costs([result.cost for result in results]).usd
     spent = f", ${usd:.4f}" if usd else ""
     if subject:
         return Interrupted(

@@ -131,7 +131,7 @@ def _read_needs(toml: Path) -> _JobNeeds:
 
 def _iter_model_variables(config: Config) -> Iterator[str]:
     """Yield the keys of the models, and the addresses that this environment sets."""
-    for spec in filter(None, (config.model, *config.panel)):
+    for spec in filter(None, config.models):
         model, address = split_address(spec)
         kind, _, name = model.partition(":")
         inner = name.partition(":")[0]
@@ -164,7 +164,7 @@ def _iter_engine_variables(toml: Path, collect: TomlTable) -> Iterator[str]:
 
 
 def _list_extras(config: Config, collect: TomlTable) -> set[str]:
-    providers = (find_provider(spec)[0] for spec in (config.model, *config.panel))
+    providers = (find_provider(spec)[0] for spec in config.models)
     extras = {provider.extra for provider in providers if provider} - {""}
     engines = collect.get("engine", ())
     if isinstance(engines, list | tuple) and any(str(engine).startswith("langchain:") for engine in engines):

@@ -27,10 +27,7 @@ from judge.runs.run_result import RunResult
 
 _CHUNK = 1 << 16
 #: The files that all others of a run follow from, beside the dataset.
-_INPUTS = (
-    *("judgments.jsonl", "members.jsonl", "config.json", "agreement.json", "labelled_order.json"),
-    "night.json",
-)
+_INPUTS = "judgments.jsonl members.jsonl config.json agreement.json labelled_order.json night.json".split()
 
 
 def write_judgments(folder: RunFolder, run: JudgedRun) -> None:
