@@ -17,44 +17,55 @@ from judge.parsing.remarks import (
 from judge.parsing.stated_scale import BINARY_RUBRIC, RUBRIC, names_other_scale
 from judge.parsing.stated_values import EXPLAINS, find_values
 from judge.parsing.text_forms import simplify_prose
-from judge.parsing.vocabulary import ANY_WORD, LABEL_LEAD, REASON_LABELS, build_label_pattern, is_contrary
+from judge.parsing.vocabulary import (
+    ANY_WORD,
+    CHINESE,
+    ENGLISH,
+    LABEL_LEAD,
+    NOT,
+    REASON_LABELS,
+    build_label_pattern,
+    is_contrary,
+)
 from judge.records import Scale
 
 #: A grade that prose says the snippet asks for.
 _DEMANDED = re.compile(
-    r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|\b(?:tells?|told|wants?|makes?|gets?|urges?) (?:me|us|graders)\b|索要|要求给?"
-    r"|[让要叫]我[给打评判])[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?|\binstruct\w*\b[^.。\n0-9]{0,40}[0-9](?=[^.。\n]{0,40}\bignor)"
-    r"|\bignor\w+\b[^.。\n0-9]{0,60}\binstruct\w*\b[^.。\n0-9]{0,40}[0-9]|(?:诱导|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)",
+    rf"(?:{ENGLISH}(?:(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?|(?:tells?|told|wants?|makes?|gets?|urges?) (?:me|us|graders))\b"
+    rf"|{CHINESE}(?:索要|要求给?|[让要叫]我[给打评判]))[^,.;。\n0-9]{{0,24}}[0-9]\s?[分级]?"
+    rf"|{ENGLISH}(?:instruct\w*\b[^.。\n0-9]{{0,40}}[0-9](?=[^.。\n]{{0,40}}\bignor)|ignor\w+\b[^.。\n0-9]{{0,60}}\binstruct\w*\b[^.。\n0-9]{{0,40}}[0-9])"
+    r"|(?:诱导|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)",
 )
 #: A clause that grants something before the verdict: "虽然摘要与主题相关，".
 _CONCESSION = re.compile(
-    r"(?:虽然?|尽管|\b(?:even )?though|\balthough|\bwhile|\bwhilst)(?:(?!\b(?:yes|no)\b)[^,.。;\n]){1,80},",
+    rf"(?:虽然?|尽管|{ENGLISH}(?:(?:even )?though|although|while|whilst))(?:(?!\b(?:yes|no)\b)[^,.。;\n]){{1,80}},",
 )
 #: A name that ends with a number, in the midst of a sentence: "a Tesla Model 3".
 _NAME = re.compile(
     r"(?:(?<=[a-z] )|(?<=[\u4e00-\u9fff]))(?!Grade|Score|Rating|Verdict|Answer|Final|Level|Label|Relevance|JSON|So\b|I\b)[a-z]?[A-Z][A-Za-z]+ ?[0-9](?![0-9.]?[0-9])",
 )
 _ANY_GRADE = re.compile("[0-3]")
+_REQUIRES = (
+    r"(?:(?:full )?(?:grade|score|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)|requires?|needs?(?! to be)|was not given"
+    r"|is not (?:justified|warranted|deserved|earned))\b"
+)
 #: A grade whose condition prose states: "a grade of 3 requires the full schedule".
 _THRESHOLD = re.compile(
-    rf"(?m)(?:\ban? |\beven an? |^|[.,;] |\b(?:note|{REASON_LABELS}): ?|注: ?)(?:(?:full )?(?:grade|score"
-    r"|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)|requires?|needs?(?! to be)|was not given"
-    r"|is not (?:justified|warranted|deserved|earned))\b|\bfor an? [0-3](?=, [^.\n]{1,80}\b(?:would|must|needs?|has|have|should)\b)|\bto (?:reach|get|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b"
-    r"|\b(?:decide|deciding) between [0-3] and [0-3]\b|\bwhy not (?:an? )?[0-3]\?|\b(?:i )?(?:considered|thought of|thought about) (?:an? "
-    r"|giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)|\b(?:could|might) (?:be|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)"
-    r"|\bseems to be (?:an? )?[0-3](?=,? but\b)|\bif (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
-    r"|(?<!\bi )\bwould have (?:been|got|gotten|earned|deserved) (?:an? )?[0-3]\b"
-    r"|(?<!no )(?<!not )\b(?:(?:better|worse|higher|lower) than (?:an? )?[0-3]\b|(?:more|less) than (?:an? )?[0-3](?=[.,;]|$))"
-    r"|(?:^\s?|[.,;] )(?:above|over|below|under) (?:an? )?[0-3](?=[.,;]|$)"
-    r"|\b(?:rather than|instead of) (?:an? )?[0-3](?=[,.?])|\ba full [0-3] is not\b|\b(?:stricter|harsher|more lenient"
-    r"|more generous) [\w ]{1,20}(?:might|may|could|would) give (?:it )?(?:an? )?[0-3]|更(?:严格|宽松)的[^。\n]{1,10}[给评]\s?[0-3]"
-    r"|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)|连[0-3][分级]?都|(?<![0-9])[0-3]\s?[分级]?(?:则)?(?:要求|需要)"
-    r"|为什么不(?:是|给|评)\s?[0-3]\s?[分级]?|考虑过[评给]?\s?[0-3]\s?[分级]?(?=,?但)|(?:如果|若)[^。\n]{1,40}(?:(?:则|就"
-    r"|才)?可以?[评给]|[则就才]为)\s?[0-3]\s?[分级]?|(?<!不)(?:[高优低差]于|超过)\s?[0-3]\s?[分级]?+(?!钟)|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)",
-)
-_THRESHOLD_WORD = re.compile(
-    "would|require|need|not|must|has|have|should|reach|get|earn|deserve|decid|considered|thought|could|might|may|seems|than|above|over|below|under"
-    "|instead|严格|宽松|要|连|为什么|考虑|如果|若|于|超过|看"
+    rf"(?m){ENGLISH}(?:(?:even )?an? {_REQUIRES}|for an? [0-3](?=, [^.\n]{{1,80}}\b(?:would|must|needs?|has|have|should)\b)"
+    r"|to (?:reach|get|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b"
+    r"|(?:decide|deciding) between [0-3] and [0-3]\b|why not (?:an? )?[0-3]\?|(?:i )?(?:considered|thought of|thought about) (?:an? "
+    r"|giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)|(?:could|might) (?:be|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)"
+    r"|seems to be (?:an? )?[0-3](?=,? but\b)|if (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
+    r"|(?<!\bi )would have (?:been|got|gotten|earned|deserved) (?:an? )?[0-3]\b"
+    r"|(?<!no )(?<!not )(?:(?:better|worse|higher|lower) than (?:an? )?[0-3]\b|(?:more|less) than (?:an? )?[0-3](?=[.,;]|$))"
+    r"|(?:rather than|instead of) (?:an? )?[0-3](?=[,.?])|a full [0-3] is not\b|(?:stricter|harsher|more lenient"
+    r"|more generous) [\w ]{1,20}(?:might|may|could|would) give (?:it )?(?:an? )?[0-3])"
+    rf"|(?:^|[.,;] |注: ?|\b(?:note|{REASON_LABELS}): ?){_REQUIRES}|(?:^[^\S\n]?|[.,;] )(?:above|over|below|under) (?:an? )?[0-3](?=[.,;]|$)"
+    rf"|{CHINESE}(?:更(?:严格|宽松)的[^。\n]{{1,10}}[给评][^\S\n]?[0-3]"
+    r"|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)|连[0-3][分级]?都"
+    r"|为什么不(?:是|给|评)[^\S\n]?[0-3][^\S\n]?[分级]?|考虑过[评给]?[^\S\n]?[0-3][^\S\n]?[分级]?(?=,?但)|(?:如果|若)[^。\n]{1,40}(?:(?:则|就"
+    r"|才)?可以?[评给]|[则就才]为)[^\S\n]?[0-3][^\S\n]?[分级]?|(?<!不)(?:[高低优差]于|超过)[^\S\n]?[0-3][^\S\n]?[分级]?+(?!钟)"
+    r"|乍一?看可?以?[评给][^\S\n]?[0-3][^\S\n]?[分级]?(?=,?但))|(?<![0-9])[0-3][^\S\n]?[分级]?则?(?:要求|需要)",
 )
 _IS_BETTER = re.compile("better|(?:more|higher) than|above|over|[高优]于|超过")
 _IS_WORSE = re.compile("worse|(?:less|lower) than|below|under|[低差]于")
@@ -68,48 +79,54 @@ _CHECKLIST_ITEM = re.compile(
     rf"|(?<=[.,;。]) ?)(?![^:\n]{{0,40}}(?:{build_label_pattern(None)}|evaluat|assess|{_SEQUENCE}))[^.。?!\n:]{{2,40}}:[^\S\n]{{0,3}})(?P<value>yes"
     r"|no|是|否)(?![\w])[.。]?",
 )
+_DENIED_VERBS = (
+    r"(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)|assign(?:ed)?|qualify for|rise to|worth"
+    r"|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} "
+)
 #: Numbers that prose says an answer is not: "It is not a 3 because …", "未达到3级".
 _DENIED = re.compile(
-    r"(?m)(?:(?:\b(?:not|cannot|never|far from|hardly|barely|almost|nearly)|n['’]t)(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)|assign(?:ed)?|qualify for|rise to|worth"
-    r"|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} |\bneither (?:an? )?"
-    r"|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach)(?: (?:an?|the|grade|score|rating|level|of)){0,4} "
-    r"|(?<![是能会该得])(?<!(?<!摘)要)(?:未能?|没有?|不)(?:能|足以|会"
-    r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?|(?<!除)并?非\s?)(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) "
+    rf"(?m)(?:{ENGLISH}(?:(?:not|cannot|never|far from|hardly|barely|almost|nearly){_DENIED_VERBS}|neither (?:an? )?"
+    r"|(?<!not )(?<!n['’]t )(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach)(?: (?:an?|the|grade|score|rating|level|of)){0,4} )"
+    rf"|n['’]t{_DENIED_VERBS}|(?=[未没不])(?<![是能会该得])(?<!(?<!摘)要)(?:未能?|没有?|不)(?:能|足以|会"
+    r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?|(?=[并非])(?<!除)并?非\s?)(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) "
     r"|\s?[/或和、]\s?)(?:an? )?[0-9])*)(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since|as|for|but|so|though"
     r"|due)\b)(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)",
 )
 _UNRELATED = re.compile(
-    r"(?m)(?:\bnot|n['’]t)(?: (?:at all|in any way|in the least|even|remotely|really|actually)){0,2} relevant\b"
-    r"|(?:\bnot|n['’]t) (?:at all )?related to\b|\b(?:irrelevant|off[- ]?topic|unrelated|useless|worthless)\b(?=\W{0,3}$|[.,;!)]"
-    r"| (?:to|for|and|because|since|as|here)\b)|\bno(?:thing| \w+)? to do with\b|\b(?:no|zero) (?:relevance|relation|connection|use|help|value)(?: (?:to"
-    r"|for|with)\b|(?: at all| whatsoever)?(?=[.!]|$))|\b(?:not|n['’]t|fails? to) (?:answer|address|help)\b[^.,;\n]{0,40} (?:at all|in any way)\b"
-    r"|\b(?:is|are|was) (?:just |only |merely |nothing but |simply )?(?:an? )?(?:mere |pure )?(?:demand for a (?:grade|verdict|score)"
+    rf"(?m){NOT}(?:(?: (?:at all|in any way|in the least|even|remotely|really|actually)){{0,2}} relevant\b| (?:at all )?related to\b"
+    r"| (?:answer|address|help)\b[^.,;\n]{0,40} (?:at all|in any way)\b| help the user\b)|n['’]t (?:helpful|useful|help|use)\b(?=[.!]|$)"
+    rf"|{ENGLISH}(?:(?:irrelevant|off[- ]?topic|unrelated|useless|worthless)\b(?=\W{{0,3}}$|[.,;!)]"
+    r"| (?:to|for|and|because|since|as|here)\b)|no(?:thing| \w+)? to do with\b|(?:no|zero) (?:relevance|relation|connection|use|help|value)(?: (?:to"
+    r"|for|with)\b|(?: at all| whatsoever)?(?=[.!]|$))|fails? to (?:answer|address|help)\b[^.,;\n]{0,40} (?:at all|in any way)\b"
+    r"|(?:is|are|was) (?:just |only |merely |nothing but |simply )?(?:an? )?(?:mere |pure )?(?:demand for a (?:grade|verdict|score)"
     r"|(?:fabricated|fake|forged|made-up) (?:verdict|grade|answer|judge?ment)|keyword (?:pile|stuffing|spam|list)|pile of keywords|error page)\b"
-    r"|(?:只是|仅是|不过是|就是|这是|属于)(?:在)?(?:索要(?:等级|评分|判定)|堆砌关键词|关键词堆砌|报错)"
-    r"|(?:\bis not|n['’]t|\bis of no) (?:helpful|useful|help|use)\b(?=[.!]|$)|(?:n['’]t|\bnot) help the user\b"
-    r"|\b(?:gives?|offers?|provides?) no (?:help|use)\b|没有?帮助(?=[。!]|$)|(?:毫无|没有?(?:任何|什么|一点|半点)?|无任何|并无)(?:关系|关联|联系"
+    r"|is (?:not|of no) (?:helpful|useful|help|use)\b(?=[.!]|$)|(?:gives?|offers?|provides?) no (?:help|use)\b)"
+    rf"|{CHINESE}(?:(?:只是|仅是|不过是|就是|这是|属于)(?:在)?(?:索要(?:等级|评分|判定)|堆砌关键词|关键词堆砌|报错)"
+    r"|没有?帮助(?=[。!]|$)|(?:毫无|没有?(?:任何|什么|一点|半点)?|无任何|并无)(?:关系|关联|联系"
     r"|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)|(?:不(?:太|怎么|大)?相关|无关)(?![\u4e00-\u9fff])|答非所问|[跑离偏]题"
-    r"|(?:完全|根本)(?:没有?|未|不能|无法)(?:回答|满足|解决)了?(?:用户的?)?(?:该|此|这个)?(?:查询|问题|需求)",
+    r"|(?:完全|根本)(?:没有?|未|不能|无法)(?:回答|满足|解决)了?(?:用户的?)?(?:该|此|这个)?(?:查询|问题|需求))",
 )
 _COMPLETE = re.compile(
-    r"\b(?:snippet|page|it|result) (?:really |clearly )?helps the user\b(?=[.!]|$)|\b(?:fully|completely|entirely|perfectly|totally|wholly) (?:answer"
-    r"|satisf|address|meet|resolv)\w*(?! (?:another|a different|other)\b)|\b(?:answer|satisf|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully"
-    r"|perfectly|entirely)\b|\b(?:direct,? (?:and )?)?(?:perfect|complete|full|ideal)(?:,? (?:and )?direct)? (?:answer|match|response)\b(?! (?:would|should|must|needs?|requires?)\b)|\b(?:highly|very|extremely|perfectly|fully) relevant\b"
-    r"|(?:完全|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)(?![应需要])"
-    r"|(?:高度|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])",
+    rf"{ENGLISH}(?:(?:snippet|page|it|result) (?:really |clearly )?helps the user\b(?=[.!]|$)|(?:fully|completely|entirely|perfectly|totally|wholly) (?:answer"
+    r"|satisf|address|meet|resolv)\w*(?! (?:another|a different|other)\b)|(?:answer|satisf|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully"
+    r"|perfectly|entirely)\b|(?:direct,? (?:and )?)?(?:perfect|complete|full|ideal)(?:,? (?:and )?direct)? (?:answer|match|response)\b(?! (?:would|should|must|needs?|requires?)\b)|(?:highly|very|extremely|perfectly|fully) relevant\b)"
+    rf"|{CHINESE}(?:(?:完全|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)(?![应需要])"
+    r"|(?:高度|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff]))",
 )
 #: The opposite of either verdict, in the words of the prompt, at the end of a clause.
 _NEED = r"(?:用户的?)?(?:该|此|这个)?(?:查询|问题|需求)"
 _CLAUSE_END = r"(?=(?:,? (?:in fact|really|actually|though|after all|at all))?\s?[.!。]|$)"
 _HELPS = re.compile(
-    r"(?m)(?:\b(?:is|looks) (?:really |very )?(?:helpful|useful)(?: to the user)?|^\W{0,4}(?:(?:conclusion|so|overall)\W{1,2})?helpful"
-    rf"|\b(?:snippet|page|(?<!hope )it) helps(?: the user)?|\banswers the (?:query|question)|有(?:很大)?帮助|(?:回答|满足|解决)了{_NEED})"
+    rf"(?m)(?:{ENGLISH}(?:(?:is|looks) (?:really |very )?(?:helpful|useful)(?: to the user)?|(?:snippet|page|(?<!hope )it) helps(?: the user)?"
+    r"|answers the (?:query|question))|^\W{0,4}(?:(?:conclusion|so|overall)\W{1,2})?helpful"
+    rf"|{CHINESE}(?:有(?:很大)?帮助|(?:回答|满足|解决)了{_NEED}))"
     rf"{_CLAUSE_END}",
 )
 _HELPS_NOT = re.compile(
-    r"(?m)(?:(?:\bnot|n['’]t) (?:helpful|useful)(?: to the user)?|\bunhelpful|(?:\bnot|n['’]t) (?:help|answer(?: the (?:query|question))?)|\bfails to (?:help|answer the (?:query|question))|^\W{0,4}no (?:relevant|useful) (?:content|information)"
-    rf"|(?:没有?|无法?)(?:任何)?(?:帮助(?:用户)?|用)|(?:[未没]有?|[未不]能|无法)(?:回答|满足|解决){_NEED}"
-    rf"|没有?(?:任何)?有用的?(?:信息|内容)){_CLAUSE_END}",
+    rf"(?m)(?:{NOT} (?:(?:helpful|useful)(?: to the user)?|help|answer(?: the (?:query|question))?)"
+    rf"|{ENGLISH}(?:unhelpful|fails to (?:help|answer the (?:query|question)))|^\W{{0,4}}no (?:relevant|useful) (?:content|information)"
+    rf"|{CHINESE}(?:(?:没有?|无法?)(?:任何)?(?:帮助(?:用户)?|用)|(?:[未没]有?|[未不]能|无法)(?:回答|满足|解决){_NEED}"
+    rf"|没有?(?:任何)?有用的?(?:信息|内容))){_CLAUSE_END}",
 )
 #: A line that is nothing but a verdict, or that begins with one and explains it; with a label, on either scale.
 _VERDICT_LINE = re.compile(
@@ -227,13 +244,9 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
         return " "
 
     if scale.name == "graded":
-        # Only lines with a grade and a word of the pattern: the search takes long.
         flat = drop_ignored_demands(RUBRIC.sub("\n", flat), reject)
-        lines = TOO_HIGH_OR_LOW.sub(reject, flat).split("\n")
-        flat = "\n".join(
-            _THRESHOLD.sub(reject, line) if _ANY_GRADE.search(line) and _THRESHOLD_WORD.search(line) else line
-            for line in lines
-        )
+        if _ANY_GRADE.search(flat):  # each match has one, and the search takes long in a long text
+            flat = _THRESHOLD.sub(reject, TOO_HIGH_OR_LOW.sub(reject, flat))
         return flat, rejected
     flat = _CONCESSION.sub(" ", BINARY_RUBRIC.sub("\n", flat))
     has_items = "?" in flat or ":" in flat  # without them, the search takes long in a long text

@@ -83,9 +83,9 @@ _ABOUT_GRADE = re.compile(
     r"|离题|回答|问题|需求)"
 )
 _BOXED = re.compile(r"(?:(?:\${1,2}|\\[\[(])\s?)?\\boxed\s?\{\s?([^{}\n]{1,12})\}(?:\s?(?:\${1,2}|\\[\])]))?")
-#: A table with a row of labels above one row of values.
+#: A table with a row of labels above one row of values; the bars at the ends of a row may be missing.
 _TABLE = re.compile(
-    r"(?m)^\|([^\n]{1,200})\|[ \t]*\n\|[\s:|-]{3,80}\|[ \t]*\n\|([^\n]{1,2000})\|[ \t]*(?=\n|\Z)(?!\n\|)"
+    r"(?m)^(?=[^\n]{1,200}\|)\|?([^\n]{1,200}?)\|?[ \t]*\n\|?[\s:|-]{3,80}\|?[ \t]*\n\|?([^\n]{1,2000}?)\|?[ \t]*(?=\n|\Z)(?!\n[^\n]*\|)"
 )
 #: How a sentence begins in which the assessor gives a grade.
 _CONCLUDES = r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?"

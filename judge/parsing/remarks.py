@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from judge.parsing.text_forms import flatten, simplify_prose
-from judge.parsing.vocabulary import ANSWER_WORDS, AROUND, EXAMPLE_WORDS, PARTY_WORDS
+from judge.parsing.vocabulary import ANSWER_WORDS, AROUND, CHINESE, ENGLISH, EXAMPLE_WORDS, PARTY_WORDS
 from judge.records import Scale
 
 _SENTENCE = re.compile(
@@ -47,13 +47,13 @@ _FROM_PARTY = (
 #: A note that is no sentence: "the editor", "page text".
 _PARTY_NOTE = rf"(?s)\A(?!.*(?:\b(?:is|are|was|were)\b|是)).*?(?:{PARTY_WORDS})"
 _EXAMPLE = rf"{EXAMPLE_WORDS}|\b(?:quot(?:ed?|ation)|copied)\b|引用|原文"
-_FRACTION = r"(?<![0-9.])[0-3]\.[0-9]*[1-9](?![0-9a-z%]|\.[0-9])"
-_ROUNDS = (
-    r"\b(?:round(?:s|ed|ing)?|truncat\w+|nearest|ceil\w*)\b|四舍五入|取整|[舍进]一?位|舍[入去]|去尾|保留整数"
-)
+_FRACTION = r"[0-3](?<![0-9.][0-3])\.[0-9]*[1-9](?![0-9a-z%]|\.[0-9])"
+_ROUNDS_EN = r"(?:round(?:s|ed|ing)?|truncat\w+|nearest|ceil\w*)\b"
+_ROUNDS_ZH = "四舍五入|取整|[舍进]一?位|舍[入去]|去尾|保留整数"
+_ROUNDS = rf"{ENGLISH}{_ROUNDS_EN}|{CHINESE}(?:{_ROUNDS_ZH})"
 _ROUNDED = (
-    rf"{_ROUNDS}|{_FRACTION}|\b(?:approx\w*|roughly|more or less|estimated|(?:mean|average) of|averaged|(?:about|around|nearly|almost)(?= [0-9]))(?![a-z])"
-    r"|近似|大?约|左右"
+    rf"{ENGLISH}(?:{_ROUNDS_EN}|(?:approx\w*|roughly|more or less|estimated|(?:mean|average) of|averaged|(?:about|around|nearly|almost)(?= [0-9]))(?![a-z]))"
+    rf"|{_FRACTION}|{CHINESE}(?:{_ROUNDS_ZH}|近似|大?约|左右)"
 )
 _CALCULATED = (
     r"\b(?:i|after|gives?(?! the \w+ results\b)|really|actually|exact(?:ly)?|precise(?:ly)?|correct(?:ly)?|right|strictly|speaking|raw|true|real|up|down|off|half|whole|integer|final|three|runs|times|average|mean|median)\b|[一二两三四五]次|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
@@ -130,13 +130,13 @@ _REFUSAL = re.compile(
 )
 #: What declines to judge the pair further on in the prose: "The text is sensitive, so I cannot grade it."
 _CANNOT_GRADE = re.compile(
-    r"\b(?:cannot|can not|can['’]?t|unable to|not able to|impossible to|not possible to|refuse to|decline to) (?:\w+ly )?"
+    rf"{ENGLISH}(?:(?:cannot|can not|can['’]?t|unable to|not able to|impossible to|not possible to|refuse to|decline to) (?:\w+ly )?"
     r"(?:(?:grade|evaluate|assess|judge|rate|score) (?:it|this|that|(?:the|this|that) (?:snippet|pair|content|text|result))"
     r"|(?:give|assign|provide|determine) an? (?:grade|score|rating|verdict))(?=\W*(?:$|[.,;!\n]))"
-    r"|(?:^|[,。;!\s我]|内容|摘要)(?:故|因此|所以|也)?(?:无法|不能|没办法|难以|拒绝|不便|不予)(?:对(?:此|其|该?摘要))?(?:给出|[做作]出|进行)?"
+    r"|(?:insufficient|not enough|lack the) information(?: to (?:grade|judge|assess|evaluate|rate)(?: it| this)?)?(?=\W*(?:$|[.\n])))"
+    rf"|{CHINESE}(?:(?<![^,。;!\s我])|(?<=内容)|(?<=摘要))(?:故|因此|所以|也)?(?:无法|不能|没办法|难以|拒绝|不便|不予)(?:对(?:此|其|该?摘要))?(?:给出|[做作]出|进行)?"
     r"(?:评[估定级分价判]|判[定断]|打分|等级|确定)(?=\W*(?:$|[。,;!\n]))"
-    r"|(?m:^|[.] )\W{0,4}(?:it )?(?:is )?(?:(?:un|not )able to|impossible to|can(?:not| not|['’]t) be) (?:determine|judge|grade|assess|evaluate)d?(?=\W*(?:$|[.\n]))"
-    r"|\b(?:insufficient|not enough|lack the) information(?: to (?:grade|judge|assess|evaluate|rate)(?: it| this)?)?(?=\W*(?:$|[.\n]))",
+    r"|(?m:^|[.] )\W{0,4}(?:it )?(?:is )?(?:(?:un|not )able to|impossible to|can(?:not| not|['’]t) be) (?:determine|judge|grade|assess|evaluate)d?(?=\W*(?:$|[.\n]))",
 )
 #: What a reply may say that it cannot do before it grades what the snippet shows.
 _CANNOT_OPEN = re.compile(
@@ -222,26 +222,24 @@ _NO_CHANGE = re.compile(
 )
 #: The query, the snippet or the reference once more, whose numbers are no values.
 _INPUT = re.compile(
-    r"(?m)(?:\bquery|\buser|\bsnippet|\bpage|\btitle|查询|用户|摘要|网页|标题)(?:[^\n.。:\"“”]{0,24}:?"
+    rf"(?m)(?:{ENGLISH}(?:query|user|snippet|page|title)|{CHINESE}(?:查询|用户|摘要|网页|标题))(?:[^\n.。:\"“”]{{0,24}}:?"
     r"|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}])[^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
     r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}",
 )
-_INPUT_WORD = re.compile("query|user|snippet|page|title|reference|查询|用户|摘要|网页|标题|参考答案")
+_VALUE = r"[0-9]\s?[分级]?|yes|no|[是否]"
+_IGNORES = r"(?:ignor|disregard|dismiss)(?:e|ed|ing)?\b|(?:do|did|will) not (?:follow|obey|heed)\b|忽略了?|无视|不予?(?:理会|采纳|执行|听从)"
 #: A grade that the snippet tries to get, and that the reply says to ignore it.
 _IGNORED_DEMAND = re.compile(
-    rf"(?:{PARTY_WORDS}|\b(?:instruct|inject|attack)\w*|指令|注入)[^,;:.。\n0-9]{{0,20}}?(?:\b(?:tr(?:y|ies|ied)|attempt(?:s|ed)?|wants?|wanted|says?"
+    rf"(?:{PARTY_WORDS}|{ENGLISH}(?:instruct|inject|attack)\w*|指令|注入)[^,;:.。\n0-9]{{0,20}}?(?:\b(?:tr(?:y|ies|ied)|attempt(?:s|ed)?|wants?|wanted|says?"
     r"|said|tells?|told|asks?|asked|demands?|demanded|instruct(?:s|ed)?|orders?|ordered)(?: \w+){0,3}? to\b|\b(?:demand(?:s|ed)?|asks? for|asked for)\b|试图|企图|要求|想要?|诱导|强制|命令)"
     r"(?:(?!\b(?:but|so|i|we|is|yet)\b)[^,;:.。\n0-9我但])"
-    r"{1,30}(?:[0-9]\s?[分级]?|yes|no|[是否])[\"'”」]?(?:,? (?:which|but)|[,;.。]?)\s?(?:(?:this|that|it)(?: (?:is|was))? |(?:and )?(?:i|we) (?:have )?|[我已均])"
-    r"{0,2}(?:(?:ignor|disregard|dismiss)(?:e|ed|ing)?\b|(?:do|did|will) not (?:follow|obey|heed)\b|忽略了?|无视|不予?(?:理会|采纳|执行|听从))"
+    rf"{{1,30}}(?:{_VALUE})[\"'”」]?(?:,? (?:which|but)|[,;.。]?)\s?(?:(?:this|that|it)(?: (?:is|was))? |(?:and )?(?:i|we) (?:have )?|[我已均])"
+    rf"{{0,2}}(?:{_IGNORES})"
     r"(?: (?:that|this|it|the (?:instruction|request|demand|attempt)))?(?=\s?(?:[,;.。!\n]|$))",
 )
-_IGNORES = re.compile(
-    "ignor|disregard|dismiss|not follow|not obey|not heed|忽略|无视|不予?(?:理会|采纳|执行|听从)"
-)
-_VALUE = re.compile("[0-9是否]|yes|no")
 #: A grade that would be too high or too low.
 TOO_HIGH_OR_LOW = re.compile(
+    rf"(?:{ENGLISH}|(?=[0-3给评判打为]))"
     r"(?:\b(?:an?|grade|score|of|it|giving) ){0,3}[给评判打]?为?(?<![0-9.])(?P<value>[0-3])\s?(?:(?:would be|is"
     r"|seems) (?:(?:far|much|clearly|a bit) )?too (?:high|low|generous|harsh|strict|lenient|kind)\b|[分级]?[则会就也]?(?:[太偏]|过于?)[高低宽严])",
 )
@@ -293,14 +291,14 @@ def has_correction(text: str, grade: int, scale: Scale) -> bool:
     )
 
 
-# The next two search only prose with a needed word, because the patterns take long.
 def drop_input(flat: str) -> str:
     """Return simplified prose without what it repeats of the query, the snippet and the reference."""
-    return _INPUT.sub(" ", flat) if _INPUT_WORD.search(flat) else flat
+    return _INPUT.sub(" ", flat)
 
 
 def drop_ignored_demands(flat: str, replacement: str | Callable[[re.Match[str]], str] = " ") -> str:
     """Return simplified prose without the grades that the snippet demands, and that the reply says to ignore."""
-    if _IGNORES.search(flat) and _VALUE.search(flat):
+    # Few texts have both, and the search for demands takes long.
+    if re.search(_IGNORES, flat) and re.search(_VALUE, flat):
         return _IGNORED_DEMAND.sub(replacement, flat)
     return flat

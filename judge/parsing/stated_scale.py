@@ -24,16 +24,39 @@ _LEAD = (
     r"|given|measured|based) )?(?:(?:on|using|with|by|in|at|to) )?(?:an? |the )?|(?:(?:该|此|本)?(?:评分|打分|等级|分数)(?:是|为)?|我)?(?:采用|使用"
     r"|用|按照?|基于)?(?:的是?)?\s?)"
 )
-#: A scale in a few words: its range, its top, or how many grades it has.
-_SCALE = (
-    rf"(?:{_RANGE}|{_NUMBER}){_UNITS}{{0,2}} scale\b|{_NUMBER}(?:-point(?: likert)?| point likert){_CLOSER}"
-    rf"|(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: (?:i|we) use[sd]?)?\s?(?:is|of|[:=])?\s?(?:ranging |going |running )?{_RANGE}"
-    rf"|(?:scale of|out of(?: an?)?(?: max\w*| total)?(?: of)?) {_NUMBER}{_UNITS}?(?! (?!stars|points|marks|this|is|was|as|its|because"
-    rf"|possible)[a-z]{{2,20}}s\b)|(?:range|(?:范围|区间)(?=\s?[:=是为]?\s?[0-9]))\s?(?:is|of|是|为|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}|(?:max(?:imum|imal)?"
-    rf"|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?\s?(?:is|of|[:=|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}"
-    rf"|(?<=[0-9] )of {_NUMBER}{_CLOSER}|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being|is) (?:the )?(?:best|highest|top)\b{_CLOSER})"
-    rf"|(?:满分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?|{_NUMBER}\s?(?:分|级)制|{_NUMBER}\s?分中的?\s?[0-9]|{_RANGE}\s?(?:分制?|级)"
+#: A scale in a few words: its range, its top, or how many grades it has. Each form follows words, one of which is
+#: in each text that the form matches.
+SCALE_FORMS = (
+    ("scale", rf"(?:{_RANGE}|{_NUMBER}){_UNITS}{{0,2}} scale\b"),
+    ("point", rf"{_NUMBER}(?:-point(?: likert)?| point likert){_CLOSER}"),
+    (
+        "scale",
+        rf"(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: (?:i|we) use[sd]?)?\s?(?:is|of|[:=])?\s?(?:ranging |going |running )?{_RANGE}",
+    ),
+    (
+        "scale of|out of",
+        rf"(?:scale of|out of(?: an?)?(?: max\w*| total)?(?: of)?) {_NUMBER}{_UNITS}?(?! (?!stars|points|marks|this|is|was|as|its|because"
+        rf"|possible)[a-z]{{2,20}}s\b)",
+    ),
+    (
+        "range|范围|区间",
+        rf"(?:range|(?:范围|区间)(?=\s?[:=是为]?\s?[0-9]))\s?(?:is|of|是|为|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}",
+    ),
+    (
+        "max|highest",
+        rf"(?:max(?:imum|imal)?|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?\s?(?:is|of|[:=|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}",
+    ),
+    (" of ", rf"(?<=[0-9] )of {_NUMBER}{_CLOSER}"),
+    (
+        "max|best|highest|top",
+        rf"{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being|is) (?:the )?(?:best|highest|top)\b{_CLOSER})",
+    ),
+    ("满分|最高", rf"(?:满分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?"),
+    ("分制|级制", rf"{_NUMBER}\s?(?:分|级)制"),
+    ("分中", rf"{_NUMBER}\s?分中的?\s?[0-9]"),
+    ("分|级", rf"{_RANGE}\s?(?:分制?|级)"),
 )
+_SCALE = "|".join(form for _, form in SCALE_FORMS)
 #: A range alone, up to its closing bracket.
 _RANGE_IN_BRACKETS = rf"\s?{_RANGE}{_UNITS}?\s?[)\],;]"
 #: A scale with what its grades mean: "Scale: 0 = irrelevant, 3 = perfect".
@@ -41,8 +64,8 @@ _LEGEND = r"(?:(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: used)?|量表|评分标�
 _MENTION = re.compile(
     rf"(?m)[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_SCALE})(?:\s?[)\]])?",
 )
-#: What each mention has besides a number. Few texts have both, and the search for mentions takes long.
-_MENTION_WORD = re.compile("scale|point| of |rang|范围|区间|max|highest|best|top|满分|最高|分|级")
+#: Few texts have a word of a mention and a number, and the search for mentions takes long.
+_MENTION_WORD = re.compile("|".join(words for words, _ in SCALE_FORMS))
 #: A mention that begins the text or a sentence.
 _LEADING_MENTION = re.compile(
     rf"(?m)(?:\A\W{{0,12}}|(?:^|[.。!?;])\W{{0,4}})(?=[\w/]){_LEAD}(?:(?:grade |score )?[0-9]{{1,3}}(?:\.[0-9])?{_UNITS}?\s?(?=out of|/|of|on"

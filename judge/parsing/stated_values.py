@@ -4,14 +4,23 @@ import re
 from functools import cache
 
 from judge.parsing.stated_scale import drop_own_scale
-from judge.parsing.vocabulary import AROUND, KEYS, REASON_LABELS, build_label_pattern, find_value
+from judge.parsing.vocabulary import (
+    AROUND,
+    CHINESE,
+    ENGLISH,
+    KEYS,
+    REASON_LABELS,
+    build_label_pattern,
+    find_value,
+)
 from judge.records import Scale, ScaleName
 
 #: What begins an explanation right behind a verdict.
 EXPLAINS = r"(?:\s?\(|\s?[-–—]+\s|[-–—]{2}|\s(?:because|since)\b|\s?因为)"
 #: The statements of relevance, on the binary scale; "partially relevant" states nothing.
 _RELEVANCE = re.compile(
-    r"(?m)(?P<hedge>\b(?:partial|partly|somewhat|margin|slight|may|might|how|whether|if|part|loose)\w*\s(?:be )?(?:\w+ly )?|部分|有些|略|稍|是否|弱"
+    rf"(?m)(?:{ENGLISH}|{CHINESE})"
+    r"(?P<hedge>\b(?:partial|partly|somewhat|margin|slight|may|might|how|whether|if|part|loose)\w*\s(?:be )?(?:\w+ly )?|部分|有些|略|稍|是否|弱"
     r"|多少|可能)?(?P<value>\b(?:not (?:\w+ly |enough to be )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b|不(?:直接|太|怎么|算|够)?相关|无关"
     rf"|相关)(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}\]】]|$|{EXPLAINS})|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need"
     r"|request))(?![性度])",
@@ -20,12 +29,12 @@ _NEGATIVE = re.compile(r"n['’]t|\bnot|irr|不|无")
 #: A number in front of what it counts or names ("step 3", "第2"), a scale and the number of
 #: a list item state no value.
 _NO_VALUE = re.compile(
-    r"(?m)\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|v|no\.|figures?|tables?|top|type|stage|level of|phase|question"
+    r"(?m)(?=[a-z#])\b(?:(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|v|no\.|figures?|tables?|top|type|stage|level of|phase|question"
     r"|criteri(?:on|a)|grades?|scores?|scale|error|code|http|#) ?#?(?:of |from |is )?[0-9][0-9.]*(?= ?[-–~,:]| to |(?: and [0-9])\b)"
-    r"|\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion|error) ?#?[0-9][0-9.]*"
-    r"|(?:第|步骤|图|表|步) ?[0-9]+|(?:\(|from |scale of |of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]|to)\s?3(?![A-Za-z0-9])\)?"
-    r"|\(?\s?(?:/|out of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov"
-    r"|dec)[a-z]{0,6}\.? [0-9]{1,2}(?=,? [0-9]{4}\b)|[(\[][0-9]{1,2}[)\]][^\S\n]?(?=[^\W\d_])",
+    r"|(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion|error) ?#?[0-9][0-9.]*"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.? [0-9]{1,2}(?=,? [0-9]{4}\b))"
+    r"|(?:第|步骤|图|表|步) ?[0-9]+|(?:\(|from |scale of |of |(?=0))(?<![A-Za-z0-9.])0\s?(?:[-–~到至]|to)\s?3(?![A-Za-z0-9])\)?"
+    r"|(?=[(\s/o])\(?\s?(?:/|out of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])|[(\[][0-9]{1,2}[)\]][^\S\n]?(?=[^\W\d_])",
 )
 _SECOND_POINT = re.compile(r"2[.)、]\s?[^\W\d_]")
 #: What has grades of its own: "grade 3 pupils".
@@ -42,6 +51,8 @@ _CONFIDENCE = re.compile(
 _HELP_WORDS = dict.fromkeys(
     ("有帮助", "有用", "部分有用", "完整回答", "useful", "helpful"), 1
 ) | dict.fromkeys(("没有帮助", "无帮助", "没有用", "无用", "not useful", "not helpful"), 0)
+#: What each label begins with.
+_LETTER = r"(?=[a-z\u4e00-\u9fff])"
 _MARKS = f"[{re.escape(AROUND)}]{{0,4}}"
 #: The words of a sentence that states a value and nothing else: "Ok, 3 it is.", "I go with 1 after all".
 _FILLER = (
@@ -51,7 +62,7 @@ _FILLER = (
 #: A clause that is nothing but a value between two of the scale, or a doubt.
 _UNCERTAIN = re.compile(
     r"(?m)(?:^|[.。!?;,]"
-    rf"|(?<![a-z]){build_label_pattern(None)}\s?(?:is|为|是)?\s?[:=](?!\s{{0,3}}{_MARKS}[0-9]))\s{{0,3}}{_MARKS}[\[(]?(?:[0-3](?:\.(?!0+\b)[0-9]{{1,2}}"
+    rf"|{_LETTER}(?<![a-z]){build_label_pattern(None)}\s?(?:is|为|是)?\s?[:=](?!\s{{0,3}}{_MARKS}[0-9]))\s{{0,3}}{_MARKS}[\[(]?(?:[0-3](?:\.(?!0+\b)[0-9]{{1,2}}"
     r"|\s?(?:[/~–-]|or|to|或|到|至)\s?[0-9]{1,2}|\s?(?:[+-]|plus|minus))|[~≈−]\s?[0-3]|[+–-][0-3]|介于[0-3]\s?[分级]?\s?[和与到至]\s?[0-3]\s?[分级]?之间(?!,)|½|(?:yes|no)\b[^\w\n]{1,4}(?:(?:and|or) )?(?:yes|no)\b|(?:(?:it|is|this|that|an?|the|definitely|certainly|really) ){0,4}(?:not|never|almost|nearly|hardly|barely) (?:an? )?(?:yes|no)"
     r"|(?:并非|不算)[是否]|maybe|perhaps|unsure|unclear|nope"
     rf"|not irrelevant|不一定|不确定|不知道|不好说|非相关|不是不相关|是否)[\])]?{_MARKS}(?:[,;。!?]|\.(?![0-9])|\s?[-–—]\s|$)"
@@ -121,12 +132,12 @@ def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[
     )
     return (
         re.compile(
-            rf"(?m)(?<![a-z])(?:(?:final|overall|my)?{build_label_pattern(None)}|correction|更正)(?: value)?{_MARKS}(?:{joint}|{bare}){_MARKS}(?:a "
+            rf"(?m){_LETTER}(?<![a-z])(?:(?:final|overall|my)?{build_label_pattern(None)}|correction|更正)(?: value)?{_MARKS}(?:{joint}|{bare}){_MARKS}(?:a "
             rf"|just )?(?P<value>{value})(?!\s{_GRADED_THINGS})(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of"
             rf"|steps?)\b(?! 3))(?!\s?(?:{_UNITS_OF_TIME}))",
         ),
         re.compile(
-            rf"(?m)(?<![a-z])(?:{'|'.join(KEYS[scale_name])}){_MARKS}[:=]{_MARKS}(?P<value>{words}){_MARKS}(?=(?: out of 3)?[.。!]?\s*$|[,;()}}])",
+            rf"(?m){_LETTER}(?<![a-z])(?:{'|'.join(KEYS[scale_name])}){_MARKS}[:=]{_MARKS}(?P<value>{words}){_MARKS}(?=(?: out of 3)?[.。!]?\s*$|[,;()}}])",
         ),
         re.compile(r"\\boxed\{(?P<value>[^{}\n]{0,24})"),
     )

@@ -19,6 +19,8 @@ _ANY_FOLDED = re.compile(f"[\uff01-\uff5e{''.join(map(chr, _TRADITIONAL))}]")
 _TAG = re.compile(r"<[^<>\n=]{1,30}>")
 _BLANKS = re.compile(r"[^\S\n]{3,}")
 _BLANK_LINES = re.compile(r"\n\s+")
+#: Lines that repeat the one above them, as of a model that repeats itself up to its limit.
+_SAME_LINES = re.compile(r"(?m)^(.+\n)\1+")
 _ESCAPE = re.compile(r"(?s)\\(u[0-9a-fA-F]{4}|.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
 
@@ -31,8 +33,9 @@ def flatten(text: str) -> str:
 # Each check of a text simplifies it.
 @lru_cache(maxsize=4)
 def simplify_prose(text: str) -> str:
-    """Return the text flat and in lower case, without tags and long blanks."""
-    return _BLANK_LINES.sub("\n", _BLANKS.sub(" ", _TAG.sub("\n", flatten(text)))).lower()
+    """Return the text flat and in lower case, without tags, long blanks and lines that repeat the one above them."""
+    flat = _BLANK_LINES.sub("\n", _BLANKS.sub(" ", _TAG.sub("\n", flatten(text)))).lower()
+    return _SAME_LINES.sub(r"\1", flat)
 
 
 def unescape(text: str) -> str:

@@ -16,6 +16,11 @@ KEYS: dict[ScaleName, tuple[str, ...]] = {
 #: Keys that count on either scale when an object has none of its own keys.
 OTHER_KEYS = ("score", "relevance", "rating", "label", "相关性", "相关度", "评级", "得分", "标签", "判断")
 REASON_KEYS = ("reason", "理由", "原因")
+#: "not" and the end of "isn't". It begins with a letter, so that a search fails early at each other one.
+NOT = r"n(?:(?<=\bn)ot|['’]t)"
+#: In front of alternatives that begin with an English word of prose in lower case, or with a Chinese character:
+#: a search tries them nowhere else.
+ENGLISH, CHINESE = r"(?=[a-z])\b", r"(?=[\u4e00-\u9fff])"
 #: As alternatives of a regular expression.
 ANY_REASON_KEY = "|".join(REASON_KEYS)
 ANY_KEY = "|".join((*KEYS["binary"], *KEYS["graded"], *OTHER_KEYS, *REASON_KEYS))
@@ -96,11 +101,11 @@ _PLACEHOLDER = re.compile(
 
 #: Sites, texts and people whose words a snippet consists of.
 PARTY_WORDS = (
-    r"\b(?:snippets?|(?:web ?)?(?:page|site)s?|passages?|excerpts?|documents?|articles?|posts?|blogs?|forums?|listings?|adverts?|search results?|html"
+    rf"{ENGLISH}(?:snippets?|(?:web ?)?(?:page|site)s?|passages?|excerpts?|documents?|articles?|posts?|blogs?|forums?|listings?|adverts?|search results?|html"
     r"|authors?|editors?|publishers?|sellers?|vendors?|merchants?|shops?|stores?|owners?|webmasters?|bloggers?|posters?|advertisers?|users?|readers?"
     r"|customers?|reviewers?|moderators?|sponsors?|attackers?|hackers?|bots?|texts?(?= (?:says?|claims?|demands?|wants?|asks?)\b)|(?<=by the )text"
-    r"|(?<=in the )text|(?<=from the )text)\b(?!-)|摘[要录]|片段|网[页站店友]|页面|站[点长]|文章|文中|[正原]文|[原跟]?帖子?|博[客主]|论坛|[楼店]主"
-    r"|用户|[商卖店厂]家|广告[商主]?|小?编辑?|客服|版主|评论区|源代码|[搜检]索结果|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
+    rf"|(?<=in the )text|(?<=from the )text)\b(?!-)|{CHINESE}(?:摘[要录]|片段|网[页站店友]|页面|站[点长]|文章|文中|[正原]文|[原跟]?帖子?|博[客主]|论坛|[楼店]主"
+    r"|用户|[商卖店厂]家|广告[商主]?|小?编辑?|客服|版主|评论区|源代码|[搜检]索结果|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者)"
 )
 EXAMPLE_WORDS = r"\b(?:examples?|samples?|templates?|placeholders?|dummy|demo|mock\w*|(?:for )?illustrat\w+)\b|示[例意范]|例子|样[例本]|范例|模板|占位符?|演示"
 #: Texts and people that may be the source of an object.

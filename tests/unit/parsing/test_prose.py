@@ -50,6 +50,7 @@ OPPOSITES = {
         *("The snippet is off-topic.", "It has nothing to do with the query.", "This is unrelated."),
         *("It isn't even remotely relevant to the query.", "It has no relevance to the query."),
         *("The snippet does not answer the query at all.", "It is of no use for the query."),
+        "It doesn't answer what the user wants in any way.",
         *("摘要与查询毫无关系。", "与查询无关。", "两者不相关。", "摘要和查询没有任何关系。", "答非所问。"),
         *(
             "内容完全跑题。",
@@ -480,6 +481,10 @@ def test_what_the_query_and_the_snippet_say_leads_to_no_other_answer(lead: str) 
         ("2：相关，答案中有用的一部分", GRADED, 2),
         ("The final grade is $\\boxed{2}$.", GRADED, 2),
         ("| reason | grade |\n|---|---|\n| Useful part | 2 |", GRADED, 2),
+        ("理由 | 等级\n--- | ---\n给出部分 | [2]", GRADED, 2),
+        ("Here:\n\nVerdict | Reason\n:-: | ---\nno | A shop.", BINARY, 0),
+        ("reason | grade\n--- | ---\na part | 2\nall | 3", GRADED, None),
+        ("query | grade\n--- | ---\nbooks | 2", GRADED, None),
         ("The grade for this snippet is 2 because it gives the address.", GRADED, 2),
         ("摘要直接回答了查询，等级为3。", GRADED, 3),
         ("该摘要评为 2 级：给出了部分信息。", GRADED, 2),

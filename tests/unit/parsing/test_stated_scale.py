@@ -1,8 +1,13 @@
 """Grades whose reply names a scale: another one is refused, the one that is asked for changes nothing."""
 
+import re
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from judge.errors import ReplyParseError
+from judge.parsing.stated_scale import SCALE_FORMS
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED
 from tests.support.cases import check_each
@@ -176,3 +181,16 @@ def test_the_grade_once_more_is_no_scale(member: str) -> None:
 )
 def test_a_topic_in_front_of_an_object_is_no_scale(lead: str) -> None:
     assert parse_verdict(f'{lead}\n{{"reason": "weak", "grade": 2}}', GRADED).grade == 2
+
+
+@pytest.mark.parametrize(("words", "form"), SCALE_FORMS)
+def test_each_mention_of_a_scale_has_a_word_of_its_form(words: str, form: str) -> None:
+    # Only texts with one of the words are searched for mentions.
+    @settings(max_examples=15, derandomize=True)
+    @given(st.from_regex(form))
+    def check(text: str) -> None:
+        mention = re.search(form, text)
+        assert mention is not None
+        assert re.search(words, text[max(0, mention.start() - 1) : mention.end()])
+
+    check()

@@ -139,7 +139,16 @@ def test_a_bare_value_that_its_reason_denies_is_refused(text: str) -> None:
         *("是/否", "不相关但有用", "know", "The snippet is relevant.", "Error 503", "null", "[]"),
         *('["yes"]', "yes" + " " * 400 + "no", "~~yes~~", "是否", "Verdict 是否"),
         *("Verdict 是 = No", "判定 是 = 否", "Result: no results", "Result: no match", "(no) results"),
-        *("(yes)(no)", "[no]", "(yes?)", "Result: yes?", 'The page says "\\boxed{yes}".'),
+        *(
+            "| yes |",
+            "| [no] |",
+            "> yes",
+            "(yes)(no)",
+            "[no]",
+            "(yes?)",
+            "Result: yes?",
+            'The page says "\\boxed{yes}".',
+        ),
     ],
 )
 def test_words_in_prose_are_not_read(text: str) -> None:
@@ -152,6 +161,8 @@ def test_words_in_prose_are_not_read(text: str) -> None:
         *("10", "4", "-1", "+1", "2 or 3", "1-2", "1/3", "Grade: 12", "Score: 3/5", "I say 2", "2 3", "#3"),
         *(
             "# 3",
+            # A row of a table, or a mark of a source, does not say that it is the grade.
+            *("| 2 |", "| [2] |", "| part | 2 |"),
             "[2]",
             "【2】",
             "(2",
