@@ -60,17 +60,17 @@ def nightly(
     from judge.client.cancel import raise_on_signals
     from judge.nightly import job
 
-    if toml is None:
-        toml = Path("judge.toml")
-        typer.echo(t("no file is named, so this night has the options in {file}", file=toml), err=True)
+    options = toml or Path("judge.toml")
     if schedule is not None:
         from judge.nightly.schedules import make_schedule
 
-        typer.echo(make_schedule(schedule, toml, t), nl=False)
+        typer.echo(make_schedule(schedule, options, t), nl=False)
         return
+    if toml is None:
+        typer.echo(t("no file is named, so this night has the options in {file}", file=options), err=True)
     with raise_on_signals():
         night = job.run_nightly(
-            toml,
+            options,
             date.today().isoformat() if day is None else day,
             make_progress_listener(),
             make_progress_listener(CANARIES),
@@ -127,7 +127,7 @@ def set_(
     if backup := stores.find_backup(folder, pointer):
         print_message(
             "the verdicts that the nights share are of a newer assessor than the baseline: before the next"
-            " night, rename {backup} to {store}",
+            " night, rename {backup} to {store}, or to the file that the option store names",
             backup=backup,
             store=backup.with_name("verdicts.sqlite"),
         )

@@ -52,7 +52,7 @@ def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterat
 
 def _make_command(name: str, entry: SelfTestEntry, run: str) -> str:
     """Return the command for a self-test of an assessor, with the address of another server than OpenAI's."""
-    model, address = name.rpartition("/")[0], entry.options.get("base_url", "")
+    model, address = name.partition(" at ")[0].rpartition("/")[0], entry.options.get("base_url", "")
     needs_address = model.startswith("openai:") and not address.startswith("https://api.openai.com/")
     server = f" --base-url {shlex.quote(address)}" if address and needs_address else ""
     return f"judge selftest -m {shlex.quote(model)}{server} --out {run}"

@@ -181,7 +181,7 @@ class RunFolder:
             runs = sorted(str(file.parent) for file in self.path.glob("*/results.json"))[:_MOST_NAMED]
             raise InputError(
                 "{file}: {error}; {folder!r} is not the folder of a finished run: name one that judge run"
-                " wrote{runs}",
+                " or judge nightly wrote{runs}",
                 file=path,
                 error=why,
                 folder=str(self.path),

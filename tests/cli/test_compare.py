@@ -255,7 +255,10 @@ def test_a_measure_that_the_runs_do_not_have_is_computed(runs: Path, tmp_path: P
 
 def test_a_folder_without_a_run_is_refused(runs: Path, tmp_path: Path) -> None:
     assert "absent" in run_refused(tmp_path / "absent")
-    assert "is not the folder of a finished run: name one that judge run wrote" in run_refused(tmp_path)
+    assert (
+        "is not the folder of a finished run: name one that judge run or judge nightly wrote"
+        in run_refused(tmp_path)
+    )
     assert "is not the folder of a finished run: name" in run_refused(runs / "night1", tmp_path)
     assert f"wrote, such as '{runs / 'night1'}', '{runs / 'night2'}'" in run_refused(runs)
     assert list(tmp_path.iterdir()) == []

@@ -151,8 +151,8 @@ def _describe_judging(result: RunResult) -> Iterator[str]:
     if not wanted:
         return
     yield t(
-        "{judged:,} of {wanted:,} judged by {assessor} ({share}); {calls}; in total {tokens:,} tokens{cost}"
-        "{earlier}",
+        "{judged:,} of {wanted:,} judged by {assessor} ({share}); {calls}; in total {tokens:,} tokens"
+        "{earlier}{cost}",
         judged=judged,
         wanted=wanted,
         assessor=summary.assessor,

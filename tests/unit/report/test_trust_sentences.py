@@ -218,6 +218,10 @@ def test_a_missing_self_test_is_told_with_the_command_and_what_a_similar_one_has
         " --out runs/a with the same options"
     ) in sentence
     assert list(describe_selftests(ENGLISH, replace(add_selftests(missing), coverage=0.16))) == []
+    # Members that are one model at two servers have the addresses in their names.
+    named = replace(add_selftests(missing), selftest={"openai:o/x/graded at http://a/v1": missing})
+    (sentence,) = describe_selftests(ENGLISH, named, "runs/a")
+    assert "run judge selftest -m openai:o/x --base-url http://a/v1 --out runs/a with" in sentence
 
 
 @check_each(
