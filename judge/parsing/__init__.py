@@ -21,8 +21,18 @@ ReplyParseError. A reply becomes a verdict in these steps:
    Text that says nothing of the answer is harmless: counts, dates, the rubric, a repeated query.
 5. The verdict has the grade, the reason, and flags: `repaired`, `reason_truncated`, `reason_capped`, `no_reason`.
 
+Where to look:
+
+- The grade: `vocabulary.find_value` reads one value. The values come from the members of objects
+  (`any_form._collect_statements`), from a damaged object (`repair.parse_damaged`), or from lines and sentences
+  (`labelled_lines._parse_lines`, `_parse_sentences`); `vocabulary.agree_on_grade` makes one grade of several.
+- A contradiction: `contradictions.find_doubt` for the text around an answer, and `contradicts` for one text;
+  `any_form._contradicts_itself` for the other members of an object.
+- Attribution: `attribution.is_attributed` for the text in front of an answer, `is_disowned` for the text behind it.
+
 `vocabulary` has the keys, labels, values and words of both languages that the other modules look for. A pattern
-that refuses replies may be broad; one that lets a number pass must be narrow.
+that refuses replies may be broad; one that lets a number pass must be narrow. `ENGLISH` and `CHINESE` begin most
+alternatives of long patterns, so that a search of a long text takes little time.
 `text_forms` reads full-width and Traditional characters as their common forms.
 
 Other packages use `parse_verdict`, `parse_json_answer` and `extract_final_answer`.

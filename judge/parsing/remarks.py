@@ -224,7 +224,7 @@ _NO_CHANGE = re.compile(
 _INPUT = re.compile(
     rf"(?m)(?:{ENGLISH}(?:query|user|snippet|page|title)|{CHINESE}(?:查询|用户|摘要|网页|标题))(?:[^\n.。:\"“”]{{0,24}}:?"
     r"|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}])[^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
-    r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}",
+    rf"|{ENGLISH}user (?:searche[sd]|asks|asked|looks?) for [^.\n]{{1,80}}|(?:{ENGLISH}reference(?: answer)?|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{{1,40}}",
 )
 _VALUE = r"[0-9]\s?[分级]?|yes|no|[是否]"
 _IGNORES = r"(?:ignor|disregard|dismiss)(?:e|ed|ing)?\b|(?:do|did|will) not (?:follow|obey|heed)\b|忽略了?|无视|不予?(?:理会|采纳|执行|听从)"
