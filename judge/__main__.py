@@ -29,10 +29,10 @@ def start() -> NoReturn:
         if not has_begun:
             from judge.cli.terminal import print_error, use_locale_language
             from judge.config.environment import copy_environment
-            from judge.errors import INTERRUPTED_EARLY, Interrupted
+            from judge.errors import Interrupted
 
             with use_locale_language(copy_environment()):
-                print_error(Interrupted(INTERRUPTED_EARLY))
+                print_error(Interrupted("interrupted; nothing was sent"))
     if code == 128 + SIGINT:
         # A library's thread that still waits for a server must not keep a person waiting.
         os._exit(code)

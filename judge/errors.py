@@ -83,8 +83,6 @@ _OTHER_ERRORS: Mapping[str, Message] = {
 }
 #: The warning that a complete run has pairs without a grade.
 UNGRADED = Message("not every pair has a grade{failures}")
-#: A signal that comes before a command does what can send requests.
-INTERRUPTED_EARLY = Message("interrupted; nothing was sent")
 #: Characters of a library's error that a message shows, at most.
 _LONGEST_REASON = 300
 #: The numbers of system errors of a path in an option or an argument.

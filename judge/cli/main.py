@@ -23,7 +23,6 @@ from judge.cli.terminal import apply_language_option, guard_stream, print_error,
 from judge.config.environment import copy_environment, replace_environment
 from judge.errors import (
     DISK_ERRORS,
-    INTERRUPTED_EARLY,
     PATH_ERRORS,
     InputError,
     Interrupted,
@@ -168,8 +167,8 @@ def _find_exit_code(arguments: Sequence[str]) -> int:
         code = error.exit_code
     except SystemExit as error:
         code = error.code
-    if code == _EXIT_INTERRUPTED:  # typer's, after KeyboardInterrupt: what can send handles signals
-        raise Interrupted(INTERRUPTED_EARLY)
+    if code == _EXIT_INTERRUPTED:  # typer's, after KeyboardInterrupt before or after requests
+        raise Interrupted("interrupted")
     sys.stdout.flush()
     return code if isinstance(code, int) else 0 if code is None else 1
 

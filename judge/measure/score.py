@@ -240,7 +240,7 @@ def compute_nan_mean(array: Floats, axis: int) -> Floats:
 def compute_bounded_mean(value: Floats, lowest: Floats, highest: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the mean (...) of `value` (..., entries), and its lowest and highest possible value.
 
-    An entry with a value lies between its `low` and `high`. An entry with bounds alone may get a value
+    An entry with a value lies between its `lowest` and `highest`. An entry with bounds alone may get a value
     between them or stay undefined, so the bounds of the mean hold with and without it. An entry with
     neither is left out. NaN where no entry is left.
     """

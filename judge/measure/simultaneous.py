@@ -125,7 +125,7 @@ def _draw_maxima(
 
     The first is (resamples, measures), the second (measures × columns,). Only `tested` columns count. With
     two samples the t is of the mean of the first minus that of the second. A column has no t in a resample
-    that lacks its variance, because a study with such differences does not test it: it has `bound_means`.
+    that lacks its variance, because a study with such differences does not test it by t.
     """
     queries, measures, columns = differences.shape
     scale = np.maximum.reduce([sample.largest for sample in samples])

@@ -243,7 +243,9 @@ def test_no_two_modules_define_the_same_public_name() -> None:
 def test_what_yields_is_called_iter_and_what_lists_is_not_an_iterator() -> None:
     for path in MODULES:
         for node in ast.walk(parse_module(path)):
-            if isinstance(node, ast.FunctionDef) and node.returns is not None:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
                 verb = node.name.lstrip("_").partition("_")[0]
-                is_iterator = ast.unparse(node.returns).startswith("Iterator[")
+                is_iterator = ast.unparse(node.returns).startswith(
+                    ("Iterator[", "AsyncIterator[", "Generator[")
+                )
                 assert verb != ("list" if is_iterator else "iter"), f"{path}:{node.lineno}"
