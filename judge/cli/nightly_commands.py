@@ -94,7 +94,7 @@ def set_(
     """Make a run the baseline. The files that are needed are copied, so the run may be deleted."""
     from judge.nightly import job, stores
     from judge.nightly.baseline import find_nights_folder, read_pointer
-    from judge.nightly.trend import read_last_night
+    from judge.nightly.trend import read_last_judged_night
     from judge.report.display_text import format_query_count
 
     folder = folder or find_nights_folder(run)
@@ -111,7 +111,7 @@ def set_(
     )
     if earlier and earlier.id != pointer.id:
         print_message("it replaces the baseline {name}", name=earlier.name)
-    last = read_last_night(folder)
+    last = read_last_judged_night(folder)
     if last and last.assessor != pointer.assessor:
         print_message(
             "the last night, {night.date}, was judged by {night.assessor}; if the next one is, too, its"

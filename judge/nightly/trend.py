@@ -133,12 +133,13 @@ def read_history(folder: Path) -> History:
     return History(tuple(nights), tuple(damaged), commands)
 
 
-def read_last_night(folder: Path) -> NightRecord | None:
-    """Return the last night in `folder` that can be read, None where there is none."""
-    try:
-        return next(reversed(read_history(folder).nights), None)
-    except InputError:
-        return None
+def read_last_judged_night(folder: Path) -> NightRecord | None:
+    """Return the last night in `folder` that can be read and judged something, None where there is none."""
+    with suppress(InputError):
+        for night in reversed(read_history(folder).nights):
+            if night.judgments is not None or night.canaries:
+                return night
+    return None
 
 
 def _is_without_record(night: Path) -> bool:

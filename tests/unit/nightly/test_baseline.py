@@ -50,6 +50,11 @@ def test_a_baseline_without_canaries_is_remarked_on(project: NightlyProject) -> 
     assert any("pairs that both runs judged, can show assessor drift" in each for each in record["remarks"])
 
 
+def remove_snippets(row: dict[str, Any]) -> None:
+    for result in (result for results in row["engines"].values() for result in results):
+        result["snippet"] = ""
+
+
 def test_the_folder_of_nights_is_known_from_the_night_and_hints_name_both(
     small_project: NightlyProject,
 ) -> None:
@@ -64,6 +69,9 @@ def test_the_folder_of_nights_is_known_from_the_night_and_hints_name_both(
     done = run_judge("baseline", "set", small_project.nights / "2026-05-02")
     assert "it replaces the baseline 2026-05-01\n" in done.stdout
     assert "the last night" not in done.stdout
+    # A night without texts judges nothing, so it is of no assessor.
+    assert small_project.run_night(small_project.begin_day(edit=remove_snippets))["judgments"] is None
+    assert "the last night" not in run_judge("baseline", "set", place).stdout
     data, run = small_project.folder / "2026-05-02.jsonl", small_project.folder / "toy"
     pipeline.run(Config(model="lexical", data=str(data), out=str(run)))
     done = run_judge("baseline", "set", run, "--folder", small_project.nights)
