@@ -144,7 +144,7 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
     if record and record.state == "stopped":
         return Message(
             'the night stopped after the canaries, since the assessor had drifted; set judge_on_drift = "all"'
-            " in [nightly], run judge nightly again, and set its night"
+            " in [nightly], run judge nightly with its --date, and set the night"
         )
     summary = load_summary(RunFolder(run))
     if summary.coverage < MIN_COVERAGE:

@@ -38,7 +38,10 @@ def test_a_night_of_drift_pays_for_its_canaries_alone(project: NightlyProject) -
         f'set judge_on_drift = "all" in [nightly], run {project.get_command(day)}, then judge baseline set'
         in record["reasons"][-1]
     )
-    with pytest.raises(InputError, match=r"stopped after the canaries.*judge_on_drift = .all."):
+    refusal = (
+        r"stopped after the canaries.*judge_on_drift = .all.*, run judge nightly with its --date, and set"
+    )
+    with pytest.raises(InputError, match=refusal):
         job.set_baseline(project.nights / day, project.nights)
     # So the advice about a lost baseline names another night.
     pointer = project.nights / "baseline" / "baseline.json"
