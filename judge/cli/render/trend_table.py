@@ -42,9 +42,8 @@ _NAMED_CHANGES: Mapping[Status, frozenset[Change]] = {
     "engine settings changed": frozenset({"engine settings"}),
 }
 _REASON_LENGTH = 300
-#: What separates a reason from the advice after it, and one advice from the next, in both languages.
-_CLAUSE_END = "; |；"
-_FIRST_CLAUSES = re.compile(rf".{{1,{_REASON_LENGTH - 2}}}(?={_CLAUSE_END})", re.DOTALL)
+#: A reason or the advice after it, in both languages: it ends before a semicolon that is in no brackets.
+_CLAUSE = re.compile(r"(?:[(（](?:[^()（）]|[(（][^()（）]*[)）])*[)）]|(?!; |；).)*", re.DOTALL)
 
 
 def iter_trend_parts(trend: Trend) -> Iterator[Part]:
@@ -187,7 +186,8 @@ def _shorten_reason(reason: str, *, is_last: bool) -> str:
 
     A long one ends before an advice, so that no command is cut.
     """
-    text = reason if is_last else re.split(_CLAUSE_END, reason)[0]
-    if len(text) > _REASON_LENGTH and (clauses := _FIRST_CLAUSES.match(text)):
-        text = f"{clauses[0]} …"
+    ends = [clause.end() for clause in _CLAUSE.finditer(reason)]
+    text = reason if is_last else reason[: ends[0]]
+    if len(text) > _REASON_LENGTH and (fitting := [end for end in ends if end <= _REASON_LENGTH - 2]):
+        text = f"{text[: fitting[-1]]} …"
     return truncate_with_ellipsis(text, _REASON_LENGTH)

@@ -457,6 +457,14 @@ def test_a_reason_is_cut_before_an_advice_and_an_old_one_has_none(tmp_path: Path
     assert f"2026-05-02  ~  assessor drift; model b; {advice}" in " ".join(lines)
     text = "".join(render("model a", f"{'z' * 200}; {advice}"))
     assert text.endswith("zzz; do nothing …")
+    # A semicolon in brackets does not end a reason; a bracket that is not closed is a character of the text.
+    failures = "(15 failed, most often server_error: HTTP 500 (busy); retry later)"
+    bracketed, unclosed = f"a {failures}; {advice}", f"b :( HTTP 500; {advice}"
+    long = f"c; {'z' * 200} ({'y' * 60}; {'x' * 60})"
+    lines = render(bracketed, "a （失败：500；请重试）；请稍后", unclosed, long)
+    reasons = (f"a {failures}", "a （失败：500；请重试）", "b :( HTTP 500", "c …")
+    for day, reason in enumerate(reasons, 1):
+        assert f"2026-05-0{day}  ~  assessor drift; {reason}" in lines
 
 
 def test_canaries_without_any_grade_have_no_chart(tmp_path: Path) -> None:
