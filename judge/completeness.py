@@ -11,6 +11,7 @@ from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
 from judge.errors import (
     JUDGMENT_ERRORS,
     PARSE_ERROR_KINDS,
+    RUN_AGAIN,
     UNGRADED,
     CallError,
     ErrorKind,
@@ -33,11 +34,12 @@ _FINAL = frozenset({CONTENT_FILTER, "too_long"})
 class _Advice:
     """What a user can do in runs of one kind.
 
-    `on_change` is the step after a change of the dataset or of `max_chars`, `on_filter` that for pairs which
-    a content filter refused, `on_refusal` for pairs which the server refuses again, `on_length` for pairs
-    which are too long.
+    `again` is how to continue the run, `on_change` the step after a change of the dataset or of `max_chars`,
+    `on_filter` that for pairs which a content filter refused, `on_refusal` for pairs which the server refuses
+    again, `on_length` for pairs which are too long.
     """
 
+    again: Message
     on_change: Message
     on_filter: Message
     on_refusal: Message
@@ -46,18 +48,20 @@ class _Advice:
 
 def _advise_nights(on_refusal: Message) -> _Advice:
     """Return the advice for nights, in which another model is assessor drift."""
+    # The command of a night needs its --date, and stands at the end of the reason.
+    again = Message("continue this night")
     return _Advice(
-        on_change=Message("run the same command again"),
+        again=again,
+        on_change=again,
         on_filter=on_refusal,
         on_refusal=on_refusal,
-        on_length=Message(
-            "lower --max-chars and run the same command again: stored judgments are not paid again"
-        ),
+        on_length=Message("lower --max-chars and {again}: stored judgments are not paid again", again=again),
     )
 
 
 _ADVICE: Mapping[RunKind, _Advice] = {
     "run": _Advice(
+        again=RUN_AGAIN,
         on_change=Message("name another --out"),
         on_filter=Message("use another model, another --store to ask again, or a lower --min-coverage"),
         on_refusal=Message("use another model, or lower --min-coverage"),
@@ -84,7 +88,7 @@ def check_run(
     if incomplete is None and asker.stopped is not None:
         message = Message(
             "the pairs are judged, but not all questions of the dimensions are answered: {reason}",
-            reason=explain_stop(asker.stopped),
+            reason=explain_stop(asker.stopped, kind),
         )
         incomplete = _make_incomplete(asker.stopped, message)
     if incomplete is None and (failures := describe_failures(judging.failures, len(judging.judgments))):
@@ -112,11 +116,12 @@ def _check_pairs(
             "stopped with {missing:,} of {total:,} unjudged: {reason}",
             missing=wanted - judged,
             total=wanted,
-            reason=explain_stop(judging.stopped),
+            reason=explain_stop(judging.stopped, kind),
         )
         if judged == wanted:
             message = Message(
-                "stopped before all controls were judged: {reason}", reason=explain_stop(judging.stopped)
+                "stopped before all controls were judged: {reason}",
+                reason=explain_stop(judging.stopped, kind),
             )
         return _make_incomplete(judging.stopped, message)
     if not summary.judgments and any(engine.errors for engine in summary.engines.values()):
@@ -154,13 +159,14 @@ def _check_pairs(
     return None
 
 
-def explain_stop(reason: JudgeError) -> Message:
+def explain_stop(reason: JudgeError, kind: RunKind = "run") -> Message:
     """Return why the judging stopped, and what to do then."""
+    again = _ADVICE[kind].again
     if isinstance(reason, CallError):  # other messages say how to continue
         return Message(
-            "{reason}; correct this, then run the same command again: all judgments are saved", reason=reason
+            "{reason}; correct this, then {again}: all judgments are saved", reason=reason, again=again
         )
-    return reason.message
+    return reason.message.replace_value("again", again)
 
 
 def _make_incomplete(reason: JudgeError, message: Message) -> RunIncomplete:
@@ -187,7 +193,7 @@ def describe_unanswered_questions(dimension: str, questions: DimensionQuestions)
     unanswered = _describe_unanswered(dimension, questions)
     if {failure.error for failure in questions.failures} <= _FINAL:
         return unanswered
-    return join_messages([unanswered, Message("run the same command again to get the rest")])
+    return join_messages([unanswered, Message("{again} to get the rest", again=RUN_AGAIN)])
 
 
 def _describe_unanswered(dimension: str, questions: DimensionQuestions) -> Message:
@@ -215,33 +221,36 @@ def advise_on_failed_pairs(failures: Iterable[Judgment], kind: RunKind = "run") 
         return Message("the refusal of a content filter is final: {step}", step=advice.on_filter)
     if CONTENT_FILTER in kinds:
         return Message(
-            "run the same command again to get the rest, except for {count:,} that a content filter refused:"
-            " for these {step}",
+            "{again} to get the rest, except for {count:,} that a content filter refused: for these {step}",
+            again=advice.again,
             count=counts[CONTENT_FILTER],
             step=advice.on_filter,
         )
     if TEXT_MISSING in kinds:
         return Message(
-            "run the same command again to get the rest, except for {count:,} without a text: add the missing"
-            " texts to the dataset and {again}",
+            "{again} to get the rest, except for {count:,} without a text: add the missing texts to the"
+            " dataset and {step}",
+            again=advice.again,
             count=counts[TEXT_MISSING],
-            again=advice.on_change,
+            step=advice.on_change,
         )
     if kinds == {"truncated"}:
         return Message("raise --max-tokens and {again}", again=advice.on_change)
     if kinds <= PARSE_ERROR_KINDS:
         return Message(
-            "run the same command again to get the rest; if the model replies so again, {step}",
+            "{again} to get the rest; if the model replies so again, {step}",
+            again=advice.again,
             step=advice.on_refusal,
         )
     if kinds == {"bad_request"}:
         return Message(
-            "run the same command again to get the rest; if the server refuses these again, {step}",
+            "{again} to get the rest; if the server refuses these again, {step}",
+            again=advice.again,
             step=advice.on_refusal,
         )
     if kinds == {"too_long"}:
         return advice.on_length
-    return Message("run the same command again to get the rest")
+    return Message("{again} to get the rest", again=advice.again)
 
 
 def _name_error(kind: str) -> Message:

@@ -83,6 +83,8 @@ _OTHER_ERRORS: Mapping[str, Message] = {
 }
 #: The warning that a complete run has pairs without a grade.
 UNGRADED = Message("not every pair has a grade{failures}")
+#: How to continue a command that stopped: the value `again` of messages about it.
+RUN_AGAIN = Message("run the same command again")
 #: Characters of a library's error that a message shows, at most.
 _LONGEST_REASON = 300
 #: The numbers of system errors of a path in an option or an argument.

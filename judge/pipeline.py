@@ -103,7 +103,7 @@ def run(
         cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
         spec = replace(judged_run.spec, selftest=selftests, cost=cost)
         if asker.stopped is not None:
-            reason = config.source.name_keys_in(explain_stop(asker.stopped))
+            reason = config.source.name_keys_in(explain_stop(asker.stopped, kind))
             spec = replace(spec, stopped=make_text(reason)._asdict())
         cache = FileCache(make_cache_path(store_file))
         judged_run = replace(judged_run, spec=spec, dimensions=dimensions)

@@ -17,7 +17,7 @@ from judge.assess.assignment_plan import VerdictRequest
 from judge.assess.batch_replies import is_final, make_batch_call
 from judge.assess.progress import JudgmentRecorder
 from judge.client.client import ModelClient, PairPermit
-from judge.errors import PARSE_ERROR_KINDS, ErrorKind, RunIncomplete
+from judge.errors import PARSE_ERROR_KINDS, RUN_AGAIN, ErrorKind, RunIncomplete
 from judge.messages import Message
 from judge.models.error_mapping import shorten
 from judge.models.providers import ModelResult
@@ -136,8 +136,9 @@ class PairScheduler:
         if time.monotonic() - self._runner.recorder.added_at > self._limits.max_wait:
             raise RunIncomplete(
                 "the remaining pairs are leased by another process, which made no progress for"
-                " {seconds:g} s; wait for it, or end the other programs that use {store}, then run the"
-                " same command again; all judgments are saved",
+                " {seconds:g} s; wait for it, or end the other programs that use {store}, then {again};"
+                " all judgments are saved",
+                again=RUN_AGAIN,
                 seconds=self._limits.max_wait,
                 store=self._window.store.path,
             )
@@ -244,7 +245,8 @@ class ConsecutiveFailures:
         if count >= _MAX_FAILED and is_of_all:
             return RunIncomplete(
                 "{count:,} requests in a row failed with {error!r} at {endpoint!r}, the last one: {detail};"
-                " {advice}, then run the same command again; all judgments are saved",
+                " {advice}, then {again}; all judgments are saved",
+                again=RUN_AGAIN,
                 advice=_ADVICE[failure.kind],
                 count=count,
                 error=ErrorKind(failure.kind),

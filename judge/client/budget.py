@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from judge.characters import estimate_tokens
-from judge.errors import LimitReached, RunIncomplete
+from judge.errors import RUN_AGAIN, LimitReached, RunIncomplete
 from judge.models.negotiation import find_max_tokens
 from judge.pricing.prices import Price
 from judge.records import ANSWERED, Call, Params, Prompt, Usage
@@ -65,9 +65,9 @@ class SpendLimit:
             raise LimitReached("--max-calls {calls} allows no call; name a larger number", calls=0)
         if self._max_calls is not None and self.calls >= self._max_calls:
             raise LimitReached(
-                "--max-calls {calls} is used up; run the same command again for as many more calls, or raise"
-                " it",
+                "--max-calls {calls} is used up; {again} for as many more calls, or raise it",
                 calls=self._max_calls,
+                again=RUN_AGAIN,
             )
         if self.budget == 0:
             raise LimitReached("--budget {budget:g} allows no call; name a larger amount", budget=self.budget)
@@ -80,9 +80,9 @@ class SpendLimit:
             ceiling = self.budget * _ROUNDING
             if spent + self.highest_cost > ceiling or spent >= self.budget:
                 raise LimitReached(
-                    "--budget {budget:g} USD is used up; run the same command again to spend as much again,"
-                    " or raise it",
+                    "--budget {budget:g} USD is used up; {again} to spend as much again, or raise it",
                     budget=self.budget,
+                    again=RUN_AGAIN,
                 )
             reserved = max(self._reserved + most, (self._in_flight + 1) * self.highest_cost)
             if self._in_flight and spent + reserved > ceiling:

@@ -13,6 +13,7 @@ from judge.client.limiter import AdaptiveLimiter, Circuit
 from judge.client.rate_estimator import Permit
 from judge.client.retry import RequestLimits, RetryBudget, make_retry_policy
 from judge.errors import (
+    RUN_AGAIN,
     AccountError,
     CallError,
     Interrupted,
@@ -236,5 +237,5 @@ class ModelClient:
                 self.limiter.record_failure(permit, error.retry_after, throttled=throttled)
         if (reason := self.availability.record_error(error)) is not None:
             raise RunIncomplete(
-                "{reason}, then run the same command again; all judgments are saved", reason=reason
+                "{reason}, then {again}; all judgments are saved", reason=reason, again=RUN_AGAIN
             ) from error

@@ -382,15 +382,24 @@ def test_drift_while_the_assessor_is_away_is_gone_on_with(project: NightlyProjec
 
 
 @pytest.mark.parametrize(
-    ("code", "min_coverage", "is_refused", "advice"),
+    ("status", "code", "min_coverage", "is_refused", "advice"),
     [
         (
+            401,
+            "invalid_api_key",
+            0.99,
+            lambda request: True,
+            "; correct this, then continue this night: all judgments are saved",
+        ),
+        (
+            400,
             "content_filter",
             0.99,
             lambda request: "grade=" in request.prompt,
             "the refusal of a content filter is final: lower min_coverage",
         ),
         (
+            400,
             "odd",
             0.99,
             lambda request: request.number % 4 == 0,  # so a quarter of the canaries
@@ -398,11 +407,12 @@ def test_drift_while_the_assessor_is_away_is_gone_on_with(project: NightlyProjec
         ),
         *[
             (
+                400,
                 "odd",
                 min_coverage,
                 lambda request: request.number % 4 == 0,
                 "the canaries: more than max_missing 10% of the requests failed (32 of 128 failed: the server"
-                " rejected the request as malformed: HTTP 400 odd: not this); run the same command again to"
+                " rejected the request as malformed: HTTP 400 odd: not this); continue this night to"
                 " get the rest; if the server refuses these again, raise max_missing in [nightly]",
             )
             for min_coverage in (0.5, 0.99)
@@ -410,9 +420,14 @@ def test_drift_while_the_assessor_is_away_is_gone_on_with(project: NightlyProjec
     ],
 )
 def test_a_night_with_refused_pairs_is_not_told_to_change_its_assessor(
-    code: str, min_coverage: float, is_refused: Callable[[ChatRequest], bool], advice: str, tmp_path: Path
+    status: int,
+    code: str,
+    min_coverage: float,
+    is_refused: Callable[[ChatRequest], bool],
+    advice: str,
+    tmp_path: Path,
 ) -> None:
-    refusal = Reply(status=400, body=json.dumps({"error": {"code": code, "message": "not this"}}))
+    refusal = Reply(status=status, body=json.dumps({"error": {"code": code, "message": "not this"}}))
     rules = {**RULES, "min_coverage": min_coverage}
     with make_nightly_project(tmp_path, rules, queries=2, wire=True) as project:
         assert isinstance(project.server, LoopbackServer)
@@ -432,7 +447,7 @@ def test_a_night_with_refused_pairs_is_not_told_to_change_its_assessor(
         (
             [{"snippet": None, "url": "https://x.example"}],
             "less than min_coverage 99% (4 of 43 failed: the text is missing: the dataset does not say"
-            " what the engine showed); add the missing texts to the dataset and run the same command again:"
+            " what the engine showed); add the missing texts to the dataset and continue this night:"
             " stored judgments are not paid again",
         ),
     ],
@@ -495,7 +510,7 @@ def test_canaries_and_run_share_one_limit_of_calls(project: NightlyProject) -> N
     day = project.begin_day()
     record = project.run_night(day)
     assert (record["status"], project.calls) == ("incomplete", 150)
-    assert "max_calls = 150 is used up; run the same command again" in record["reasons"][0]
+    assert "max_calls = 150 is used up; continue this night for as many more calls" in record["reasons"][0]
     assert "--" not in record["reasons"][0].removesuffix(project.get_command(day))
 
 

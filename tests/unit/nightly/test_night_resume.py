@@ -124,12 +124,12 @@ def test_a_limit_is_named_as_in_judge_toml_in_both_languages(small_project: Nigh
     day = small_project.begin_day()
     reason = next(iter(job.run_nightly(small_project.toml, day).record.reasons))
     assert reason.endswith(
-        "unjudged: max_calls = 10 is used up; run the same command again for as many more calls, or raise it"
+        "unjudged: max_calls = 10 is used up; continue this night for as many more calls, or raise it"
         f"; to continue this night: {small_project.get_command(day)}"
     )
     assert CHINESE(reason).endswith(
-        "max_calls = 10 已用完；再次执行可继续同样次数的调用，也可调高该值；如需继续当晚的评测，请执行："
-        + small_project.get_command(day)
+        "max_calls = 10 已用完；继续当晚的评测可进行同样次数的调用，也可调高该值；"
+        f"如需继续当晚的评测，请执行：{small_project.get_command(day)}"
     )
     page = small_project.read_file(day, "report.html").decode()
     assert page.count("max_calls = 10 is used up") == 1
