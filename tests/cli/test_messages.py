@@ -19,9 +19,9 @@ def write_dataset(folder: Path) -> Path:
     return write_rows(folder / "d.jsonl", make_rows(3, 2, 1))
 
 
-def run_with_last_line(folder: Path, url: str) -> tuple[int, str]:
-    words = ("-m", "openai:fake", "--base-url", url, "--out", folder / "r" / "x")
-    result = run_judge("run", write_dataset(folder), *words, *SHORT_WAIT)
+def run_with_last_line(folder: Path, url: str, *words: str) -> tuple[int, str]:
+    options = ("-m", "openai:fake", "--base-url", url, "--out", folder / "r" / "x", *SHORT_WAIT)
+    result = run_judge("run", write_dataset(folder), *options, *words)
     return result.returncode, result.stderr.splitlines()[-1]
 
 
@@ -66,6 +66,13 @@ def test_a_run_without_a_grade_is_incomplete(words: tuple[str, ...], run_without
     )
     assert result.stderr.endswith(f"; the command of this folder is {name_command(run_without_grades)}\n")
     assert result.stdout == "" or json.loads(result.stdout)["judged"] == 0
+
+
+def test_the_command_of_a_panel_has_each_model(tmp_path: Path) -> None:
+    with LoopbackServer(lambda _: Reply(status=401)) as server:
+        run_with_last_line(tmp_path, server.openai_url, "-m", "openai:other")
+    run = tmp_path / "r" / "x"
+    assert f" -m openai:fake -m openai:other --out {run} with " in run_judge("score", run).stderr
 
 
 def test_a_run_without_a_grade_is_not_compared_with_another_run(
