@@ -1,7 +1,7 @@
 """Whether a run is complete: enough pairs have a grade, and enough questions besides an answer."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +12,6 @@ from judge.errors import (
     JUDGMENT_ERRORS,
     PARSE_ERROR_KINDS,
     RUN_AGAIN,
-    UNGRADED,
     CallError,
     ErrorKind,
     JudgeError,
@@ -91,11 +90,16 @@ def check_run(
             reason=explain_stop(asker.stopped, kind),
         )
         incomplete = _make_incomplete(asker.stopped, message)
-    if incomplete is None and (failures := describe_failures(judging.failures, len(judging.judgments))):
+    failed = [judgment for judgment in judging.failures if judgment.detail]
+    if incomplete is None and failed:
         if summary.panel:
+            failures = describe_failures(failed, len(judging.judgments))
             warnings.append(Message("not every member graded every pair{failures}", failures=failures))
-        else:
-            warnings.append(Message(UNGRADED.template, failures=failures))
+        else:  # the summary counts the failures by kind, but does not have their messages
+            _, detail = _count_kinds(failed)
+            warnings.append(
+                Message("not every pair has a grade; the most frequent error: {detail}", detail=detail)
+            )
     for dimension, questions in asker.questions.items():
         incomplete = incomplete or check_answers(dimension, questions, least, kind)
         if incomplete is None and questions.failures:
@@ -260,18 +264,17 @@ def _name_error(kind: str) -> Message:
 
 def describe_failures(judgments: Iterable[Judgment], total: int) -> str:
     """Return how many of `total` failed, the error kinds, and the most frequent message; empty if none."""
-    failed = [(str(judgment.error), judgment.detail) for judgment in judgments if judgment.detail]
+    failed = [judgment for judgment in judgments if judgment.detail]
     if not failed:
         return ""
-    kinds = Counter(kind for kind, _ in failed).most_common()
-    [(detail, _)] = Counter(detail for kind, detail in failed if kind == kinds[0][0]).most_common(1)
+    kinds, detail = _count_kinds(failed)
     if len(kinds) == 1:
         return Message(
             " ({count:,} of {total:,} failed: {kind}: {detail})",
             count=len(failed),
             total=total,
             kind=_name_error(kinds[0][0]),
-            detail=Message(detail),
+            detail=detail,
         )
     return Message(
         " ({count:,} of {total:,} failed: {kinds}; most often: {detail})",
@@ -280,5 +283,12 @@ def describe_failures(judgments: Iterable[Judgment], total: int) -> str:
         kinds=NameList(
             Message("{name} ({count:,})", name=_name_error(kind), count=count) for kind, count in kinds
         ),
-        detail=Message(detail),
+        detail=detail,
     )
+
+
+def _count_kinds(failed: Sequence[Judgment]) -> tuple[list[tuple[str, int]], Message]:
+    """Count the error kinds, most frequent first, and return them with the main message of the first one."""
+    kinds = Counter(str(judgment.error) for judgment in failed).most_common()
+    details = Counter(judgment.detail for judgment in failed if str(judgment.error) == kinds[0][0])
+    return kinds, Message(max(details, key=details.__getitem__))

@@ -81,8 +81,6 @@ _OTHER_ERRORS: Mapping[str, Message] = {
     "unreadable": Message("the answer could not be read"),
     "closed": Message("no more requests are sent to the engine"),
 }
-#: The warning that a complete run has pairs without a grade.
-UNGRADED = Message("not every pair has a grade{failures}")
 #: How to continue a command that stopped: the value `again` of messages about it.
 RUN_AGAIN = Message("run the same command again")
 #: Characters of a library's error that a message shows, at most.

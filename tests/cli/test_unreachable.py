@@ -295,7 +295,8 @@ def test_a_few_failures_are_reported_of_a_run_with_enough_grades(tmp_path: Path)
         result = run_with_short_wait(tmp_path, server.openai_url, "--min-coverage", 0.9)
     assert result.returncode == 0, result.stderr
     reason = "the server rejected the request as malformed"
-    assert f"not every pair has a grade (1 of 10 failed: {reason}: HTTP 400: an odd pair)" in result.stdout
+    assert f"1 of 10 judgments has no grade (coverage 90.0%): {reason} (1)." in result.stdout
+    assert "not every pair has a grade; the most frequent error: HTTP 400: an odd pair\n" in result.stdout
     assert result.stdout.count(reason) == 1
     assert "they are imputed" in result.stdout
     assert "To judge only these, run" in result.stdout

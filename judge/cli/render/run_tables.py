@@ -11,9 +11,7 @@ from judge.analysis.summary import Summary
 from judge.cli.render.dimension_tables import iter_dimension_parts
 from judge.cli.render.tables import CountedMean, Part, explain_brackets, make_table
 from judge.cli.terminal import t
-from judge.errors import UNGRADED
 from judge.measure.measures import name_mean
-from judge.messages import Message
 from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, facts, selftest_sentences
@@ -33,7 +31,6 @@ from judge.report.display_text import (
 )
 from judge.report.page_tables import COLUMN_NOTES, iter_return_columns
 from judge.report.run_warnings import (
-    advise_on_failures,
     explain_imputation,
     iter_warnings,
     warn_flagged,
@@ -94,18 +91,13 @@ def iter_run_parts(result: RunResult, *, saved: bool = True) -> Iterator[Part]:
     """Yield what was judged, the engines best first, warnings, and, when `saved`, where the files are."""
     summary, folder = result.summary, result.folder
     # What is missing stands first where it is too much.
-    # The failures of a complete run are named once, by its warning.
-    templates = {line.template for line in result.warnings if isinstance(line, Message)}
-    is_named = UNGRADED.template in templates
-    least = 1.0 if result.incomplete or is_named else MIN_COVERAGE
+    least = 1.0 if result.incomplete else MIN_COVERAGE
     if result.incomplete and summary.stopped:  # the error says what is missing, and why
         summary = replace(summary, stopped={})
         yield explain_imputation(t, summary).strip()
-    elif not is_named:
+    else:
         yield warn_incomplete(t, summary, least)
     yield from _iter_warnings(result)
-    if is_named:
-        yield (explain_imputation(t, summary) + advise_on_failures(t, summary.failures)).strip()
     yield from _iter_engine_tables(summary)
     yield from assessor_sentences.describe_controls(t, summary)
     order = summary.sort_engines(summary.main_measure)
