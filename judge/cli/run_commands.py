@@ -180,11 +180,11 @@ def _judge(typed: OptionValues, toml: Path | None) -> None:
     from judge.client.cancel import raise_on_signals
 
     config = _to_config(typed, toml)
-    warnings: list[str] = []
+    printed: list[str] = []
 
     def warn(warning: str) -> None:
-        warnings.append(t(warning))
-        print_parts(warnings[-1:])
+        printed.append(warning)
+        print_parts([t(warning)])
 
     with raise_on_signals():
         result = pipeline.run(config, progress=make_progress_listener(), warn=warn)
@@ -192,7 +192,7 @@ def _judge(typed: OptionValues, toml: Path | None) -> None:
             print_error(result.incomplete)
         # Tables of a run that stopped before its first grade are empty.
         if result.incomplete is None or run_tables.has_grades(result):
-            print_parts(part for part in run_tables.iter_run_parts(result) if part not in warnings)
+            print_parts(run_tables.iter_run_parts(result, printed=printed))
     if result.incomplete:
         sys.exit(_INCOMPLETE)
 

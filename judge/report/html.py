@@ -144,7 +144,7 @@ def render_report(
 def _warn_missing(t: Translator, summary: Summary, least: float) -> Iterator[str]:
     """Yield what stands first: results or grades are missing."""
     yield run_warnings.warn_incomplete(t, summary, least)
-    yield from run_warnings.warn_without_results(t, summary)
+    yield from map(t, run_warnings.warn_without_results(summary))
 
 
 def _iter_alarms(t: Translator, summary: Summary) -> Iterator[str]:

@@ -8,7 +8,7 @@ from judge.errors import JUDGMENT_ERRORS
 from judge.flags import TEXT_CUT, TEXT_MISSING
 from judge.measure.measures import name_mean
 from judge.measure.sensitivity import MIN_DIFFERENCE, FlaggedEffect, FlaggedMeans, FlaggedWinners
-from judge.messages import Translator
+from judge.messages import Message, Translator
 from judge.records import CONTENT_FILTER, LEXICAL, MIN_COVERAGE
 from judge.report import assessor_sentences
 from judge.report.comparison_sentences import describe_limits
@@ -29,13 +29,13 @@ def warn_incomplete(t: Translator, summary: Summary, least: float = MIN_COVERAGE
     return _warn_unjudged(t, summary) if summary.coverage < least else ""
 
 
-def warn_without_results(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield a warning for each engine whose list is empty on half of its queries or more, unlike others'."""
+def warn_without_results(summary: Summary) -> Iterator[Message]:
+    """Return a warning for each engine whose list is empty on half of its queries or more, unlike others'."""
     answers = {
         name: (summary.engines[name].answered, summary.engines[name].empty)
         for name in summary.sort_engines(summary.main_measure)
     }
-    yield from map(t, describe_empty_lists(answers))
+    return describe_empty_lists(answers)
 
 
 def iter_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> Iterator[str]:

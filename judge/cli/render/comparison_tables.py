@@ -121,8 +121,7 @@ def _explain_tables(tables: Iterable[Table], outcomes: Collection[str], measures
 
 def _describe_result(summary: Summary, run: Path, measure: str | None, max_comparisons: int) -> Iterator[str]:
     yield warn_incomplete(t, summary)
-    yield from warn_without_results(t, summary)
-    yield from map(t, summary.remarks)
+    yield from map(t, (*warn_without_results(summary), *summary.remarks))
     judged = format_pair_count(t, summary.pairs)
     yield t(
         "{queries}, {engines}, judged down to rank {run.depth} by {assessor}, {repeats}; {pairs},"

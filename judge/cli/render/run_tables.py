@@ -87,8 +87,11 @@ def make_engine_table(title: str, summary: Summary, columns: Iterable[EngineColu
     return make_table([title, *titles], rows)
 
 
-def iter_run_parts(result: RunResult, *, saved: bool = True) -> Iterator[Part]:
-    """Yield what was judged, the engines best first, warnings, and, when `saved`, where the files are."""
+def iter_run_parts(result: RunResult, *, saved: bool = True, printed: Container[str] = ()) -> Iterator[Part]:
+    """Yield what was judged, the engines best first, warnings, and, when `saved`, where the files are.
+
+    Warnings in `printed` are left out.
+    """
     summary, folder = result.summary, result.folder
     # What is missing stands first where it is too much.
     least = 1.0 if result.incomplete else MIN_COVERAGE
@@ -97,7 +100,7 @@ def iter_run_parts(result: RunResult, *, saved: bool = True) -> Iterator[Part]:
         yield explain_imputation(t, summary).strip()
     else:
         yield warn_incomplete(t, summary, least)
-    yield from _iter_warnings(result)
+    yield from _iter_warnings(result, printed)
     yield from _iter_engine_tables(summary)
     yield from assessor_sentences.describe_controls(t, summary)
     order = summary.sort_engines(summary.main_measure)
@@ -120,15 +123,16 @@ def has_grades(result: RunResult) -> bool:
     return not summary.judgments or bool(summary.judged) or any(member.judged for member in members)
 
 
-def _iter_warnings(result: RunResult) -> Iterator[str]:
-    """Yield what a reader must know before the means."""
+def _iter_warnings(result: RunResult, printed: Container[str]) -> Iterator[str]:
+    """Yield what a reader must know before the means, without the warnings in `printed`."""
     summary = result.summary
     yield warn_flagged(t, summary)
-    yield from warn_without_results(t, summary)
+    yield from (t(line) for line in warn_without_results(summary) if line not in printed)
     yield from _describe_judging(result)
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)
-    yield from map(t, dict.fromkeys((*summary.remarks, *result.warnings)))
+    lines = dict.fromkeys((*summary.remarks, *result.warnings))
+    yield from (t(line) for line in lines if line not in printed)
     yield assessor_sentences.describe_served_models(t, summary)
 
 
