@@ -61,7 +61,8 @@ def run(
     `dataset`, rows or one that is read already, takes the place of the files that `config` names.
     `cancel_token` lets another thread cancel the judging. Several runs of one execution can share a
     `spend_limit`. Only a run of the `kind` "run" writes report.html; `rewrite_report` writes that of a night.
-    `warn` gets the warnings about the input before the first call; the result has these, too.
+    `warn` gets the warnings about the input before the first call. The result has these, too, except those
+    about empty lists, which follow from the engines of its summary.
     Raises InputError before anything is paid, StoreError when verdicts cannot be saved, Interrupted after
     Ctrl-C. A `RunResult` has `incomplete` set when the account, the budget or the server ended the judging,
     or too few pairs could be judged: a LimitReached when `max_calls` or `budget` ended it.
