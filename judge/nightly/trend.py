@@ -4,6 +4,7 @@ Nothing is stored beside the nights, so a folder that is copied, cleaned or repa
 """
 
 import datetime
+import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -112,11 +113,13 @@ def read_history(folder: Path) -> History:
                 nights.append(record)
         except InputError as error:
             damaged.append(error.message)
-    states = {night.date.isoformat(): night.state for night in nights}
+    unfinished = {
+        night.date.isoformat(): night for night in nights if night.state in ("unfinished", "undecided")
+    }
     commands = {
-        path.name: _make_resume_command(path)
+        path.name: _make_resume_command(path, unfinished.get(path.name))
         for path in sorted(folder.glob("????-??-??"))
-        if states.get(path.name) in ("unfinished", "undecided") or _is_without_record(path)
+        if path.name in unfinished or _is_without_record(path)
     }
     if not nights and not damaged:
         if commands:
@@ -147,12 +150,15 @@ def _is_without_record(night: Path) -> bool:
     return is_day(night.name) and not (night / NIGHT_FILE).exists() and any(night.glob("[!.]*"))
 
 
-def _make_resume_command(night: Path) -> str:
+def _make_resume_command(night: Path, record: NightRecord | None) -> str:
     """Return the command that resumes the night in a folder, with its file of options.
 
-    A night that was killed before it judged has not recorded the file; then it is that of the last night that
-    has, or `FILE` where none has.
+    It is the one at the end of a reason in the `record` of the night. A night that was killed before it
+    judged has not recorded the file; then it is that of the last night that has, or `FILE` where none has.
     """
+    for reason in record.reasons if record else ():
+        if command := re.search(rf".*(judge nightly .* --date {night.name})$", reason, re.DOTALL):
+            return escape_controls(command[1])
     other_nights = sorted(night.parent.glob(f"????-??-??/{CONFIG_FILE}"), reverse=True)
     for file in (night / CONFIG_FILE, *night.glob(f"*/{CONFIG_FILE}"), *other_nights):
         with suppress(InputError):  # of a file that is missing or damaged

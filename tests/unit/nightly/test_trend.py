@@ -419,6 +419,13 @@ def test_an_engine_that_lacks_answers_is_named_beside_a_regression(tmp_path: Pat
     lines = render_trend(make_trend(trend.read_history(folder)))
     assert "2026-05-20  !  regression of bing; searx: failed" in lines
     assert lines[-1] == "2026-05-20 was begun and not finished: judge nightly FILE --date 2026-05-20"
+    # The reason of a night that recorded no file can name the command; the files of other nights can differ.
+    (folder / "2026-05-21" / "config.json").write_text('{"options_file": "new.toml"}', encoding="utf-8")
+    night["reasons"][-1] = (
+        "searx: failed; to request again, then: judge nightly 'my nights.toml' --date 2026-05-20"
+    )
+    lines = render_trend(make_trend(trend.read_history(write_nights(tmp_path, [night]))))
+    assert lines[-1].endswith(": judge nightly 'my nights.toml' --date 2026-05-20")
 
 
 def test_an_engine_that_lacks_answers_is_not_decided_on_that_night_alone(tmp_path: Path) -> None:
