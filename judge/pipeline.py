@@ -23,7 +23,7 @@ from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.completeness import RunKind, check_run, explain_stop
 from judge.config.run import Config
-from judge.dataset.dataset_warnings import describe_empty_lists
+from judge.dataset.dataset_warnings import describe_empty_lists, describe_results_without_text
 from judge.dataset.label_files import read_feedback
 from judge.dataset.labels import LabelSet
 from judge.dataset.stored_dataset import PooledDataset
@@ -62,7 +62,7 @@ def run(
     `cancel_token` lets another thread cancel the judging. Several runs of one execution can share a
     `spend_limit`. Only a run of the `kind` "run" writes report.html; `rewrite_report` writes that of a night.
     `warn` gets the warnings about the input before the first call. The result has these, too, except those
-    about empty lists, which follow from the engines of its summary.
+    about empty lists and results without text, which follow from the engines of its summary.
     Raises InputError before anything is paid, StoreError when verdicts cannot be saved, Interrupted after
     Ctrl-C. A `RunResult` has `incomplete` set when the account, the budget or the server ended the judging,
     or too few pairs could be judged: a LimitReached when `max_calls` or `budget` ended it.
@@ -138,7 +138,9 @@ class _PreparedRun:
         with_examples = (assessor for assessor in self.assessors if assessor.prompts.examples)
         of_examples = (remark for assessor in with_examples for remark in assessor.remarks)
         of_lists = describe_empty_lists(self.pooled.answers)
-        return dict.fromkeys((*of_lists, *self.pooled.dataset.warnings, *of_labels, *of_examples))
+        of_texts = describe_results_without_text(self.pooled.no_snippet_shares)
+        of_dataset = self.pooled.dataset.warnings
+        return dict.fromkeys((*of_lists, *of_texts, *of_dataset, *of_labels, *of_examples))
 
 
 def _prepare(

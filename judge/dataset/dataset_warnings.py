@@ -199,6 +199,23 @@ def describe_empty_lists(answers: Mapping[str, tuple[int, int]]) -> Iterator[Mes
             )
 
 
+def describe_results_without_text(shares: Mapping[str, float | None]) -> Iterator[Message]:
+    """Yield a warning about the engines most of whose results have no text besides a title.
+
+    `shares` are those of such results by engine, None where the text of no result is known.
+    """
+    many = {engine: share for engine, share in shares.items() if (share or 0.0) >= _MANY_WITHOUT_TEXT}
+    if many:
+        yield Message(
+            "results without text, except a title, of these engines (in brackets: their share):"
+            " {engines}. If the texts are in another column, set the option columns to snippet=COLUMN; if"
+            " the engine renamed its field, collect the results again",
+            engines=SeparatedNames(
+                f"{engine} ({many[engine]:.0%})" for engine in sorted(many, key=make_natural_key)
+            ),
+        )
+
+
 class PoolWarnings:
     """The warnings about the results down to `depth`: texts that are missing, and pairs with other dates.
 
@@ -212,9 +229,6 @@ class PoolWarnings:
         self._missing = 0
         self._documents: set[str] = set()
         self._dated_pairs = 0
-        #: The number of results of each engine that are not missing, and of those without text.
-        self._results: Counter[str] = Counter()
-        self._without_text: Counter[str] = Counter()
 
     def add(self, rankings: Iterable[Ranking]) -> None:
         """Count the results of the next query."""
@@ -225,10 +239,7 @@ class PoolWarnings:
                     self._first = self._first or (ranking, rank)
                     self._missing += 1
                     self._documents.add(snippet.docno)
-                    continue
-                self._results[ranking.engine] += 1
-                self._without_text[ranking.engine] += not snippet.text
-                if self._dates:
+                elif self._dates:
                     ids.setdefault((snippet.title, snippet.text), set()).add(snippet.id)
         self._dated_pairs += sum(len(same_text) - 1 for same_text in ids.values())
 
@@ -236,16 +247,6 @@ class PoolWarnings:
         """Yield a line for each unusual thing; `source` names the file of the texts."""
         if self._first:
             yield self._describe_missing(*self._first, source)
-        shares = {engine: self._without_text[engine] / count for engine, count in self._results.items()}
-        if many := {engine: share for engine, share in shares.items() if share >= _MANY_WITHOUT_TEXT}:
-            yield Message(
-                "results without text, except a title, of these engines (in brackets: their share):"
-                " {engines}. If the texts are in another column, set the option columns to snippet=COLUMN; if"
-                " the engine renamed its field, collect the results again",
-                engines=SeparatedNames(
-                    f"{engine!r} ({many[engine]:.0%})" for engine in sorted(many, key=make_natural_key)
-                ),
-            )
         if self._dated_pairs == 1:
             yield Message(
                 "1 pair differs from another one only in the date, which prompts show (option dates or"

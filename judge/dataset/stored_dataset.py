@@ -24,6 +24,7 @@ from judge.files.stored_records import (
     decode_line,
     encode_line,
 )
+from judge.flags import TEXT_MISSING
 from judge.records import Dataset, Pool, Query, Ranking, Snippet
 
 
@@ -31,8 +32,9 @@ from judge.records import Dataset, Pool, Query, Ranking, Snippet
 class PooledDataset:
     """A dataset, its pool, and `fingerprint`, a hash of the dataset as it was read.
 
-    Only the queries are in memory: rankings and pairs are read from `lines` whenever they are used. `answers`
-    are the numbers of lists with results and without by engine.
+    Only the queries are in memory: rankings and pairs are read from `lines` whenever they are used. By
+    engine, `answers` are the numbers of lists with results and without, `no_snippet_shares` the shares of
+    results without text besides a title, None where the text of no result is known.
     """
 
     dataset: Dataset
@@ -40,6 +42,7 @@ class PooledDataset:
     fingerprint: str
     lines: StoredLines = field(compare=False, repr=False)
     answers: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False)
+    no_snippet_shares: Mapping[str, float | None] = field(default_factory=dict, compare=False)
 
 
 #: The number of a snippet among those of its query.
@@ -169,6 +172,9 @@ class _PoolCounts:
         #: The numbers of lists with results and without, by engine.
         self.filled: Counter[str] = Counter()
         self.empty: Counter[str] = Counter()
+        #: The numbers of results with text and without, by engine; one whose text is missing is neither.
+        self.with_text: Counter[str] = Counter()
+        self.without_text: Counter[str] = Counter()
         self.rankings = self.results = self.pairs = 0
 
     def add(self, stored: _StoredQuery) -> None:
@@ -178,6 +184,13 @@ class _PoolCounts:
         self.queries[stored.query.id] = stored.query
         self.engines.update(stored_list.engine for stored_list in stored.lists)
         results = [number for stored_list in stored.lists for number in stored_list.numbers[: self.depth]]
+        has_text = [
+            None if TEXT_MISSING in snippet.flags else bool(snippet.text) for snippet in stored.snippets
+        ]
+        for stored_list in stored.lists:
+            texts = [has_text[number] for number in stored_list.numbers[: self.depth]]
+            self.with_text[stored_list.engine] += texts.count(True)
+            self.without_text[stored_list.engine] += texts.count(False)
         self.rankings += len(stored.lists)
         answered = [stored_list for stored_list in stored.lists if stored_list.error is None]
         self.filled.update(stored_list.engine for stored_list in answered if stored_list.numbers)
@@ -215,4 +228,7 @@ def _make_pooled(
     pairs = StoredRecords(partial(iter_pairs, dataset, depth), counts.pairs)
     pool = Pool(depth, counts.results, pairs, cache_key)
     answers = {engine: (counts.filled[engine], counts.empty[engine]) for engine in dataset.engines}
-    return PooledDataset(dataset, pool, footer.fingerprint, lines, answers)
+    without = counts.without_text
+    known = {engine: counts.with_text[engine] + without[engine] for engine in dataset.engines}
+    shares = {engine: without[engine] / count if count else None for engine, count in known.items()}
+    return PooledDataset(dataset, pool, footer.fingerprint, lines, answers, shares)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from judge.analysis.summary import Summary
-from judge.dataset.dataset_warnings import describe_empty_lists
+from judge.dataset.dataset_warnings import describe_empty_lists, describe_results_without_text
 from judge.errors import JUDGMENT_ERRORS
 from judge.flags import TEXT_CUT, TEXT_MISSING
 from judge.measure.measures import name_mean
@@ -38,6 +38,12 @@ def warn_without_results(summary: Summary) -> Iterator[Message]:
     return describe_empty_lists(answers)
 
 
+def warn_without_text(summary: Summary) -> Iterator[Message]:
+    """Return a warning about the engines most of whose results have no text besides a title, if any."""
+    shares = {name: engine.no_snippet_share for name, engine in summary.engines.items()}
+    return describe_results_without_text(shares)
+
+
 def iter_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> Iterator[str]:
     """Yield the warnings of the report: besides `iter_warnings`, what the terminal prints above them."""
     # Not where most grades are labels of people.
@@ -53,6 +59,7 @@ def iter_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVER
             "The means and comparisons of an engine leave out the queries on which it failed: {counts}.",
             counts=_join_by_engine(t, summary, errors),
         )
+    yield from map(t, warn_without_text(summary))
     yield from (translate_remark(t, remark) for remark in summary.remarks)
 
 

@@ -440,7 +440,7 @@ def test_warnings_about_the_dataset_come_before_the_first_call_and_once(tmp_path
     texts = [
         "have no row of these engines (in brackets: how many): 'b' (1)",
         "columns that are not used, because they differ between the results of a query: 'body'",
-        "of these engines (in brackets: their share): 'a' (100%), 'b' (100%)",
+        "of these engines (in brackets: their share): a (100%), b (100%)",
         "c returned nothing for 2 of 2 queries and counts as 0 there; check the collection before",
     ]
     replies = iter([Reply(status=401, body='{"error": {"code": "invalid_api_key", "message": "no"}}')])

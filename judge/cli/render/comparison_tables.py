@@ -38,7 +38,12 @@ from judge.report.display_text import (
     format_share,
 )
 from judge.report.page_tables import COLUMN_NOTES, COUNT_COLUMNS
-from judge.report.run_warnings import describe_measures, warn_incomplete, warn_without_results
+from judge.report.run_warnings import (
+    describe_measures,
+    warn_incomplete,
+    warn_without_results,
+    warn_without_text,
+)
 
 
 def iter_comparison_parts(
@@ -121,7 +126,7 @@ def _explain_tables(tables: Iterable[Table], outcomes: Collection[str], measures
 
 def _describe_result(summary: Summary, run: Path, measure: str | None, max_comparisons: int) -> Iterator[str]:
     yield warn_incomplete(t, summary)
-    yield from map(t, (*warn_without_results(summary), *summary.remarks))
+    yield from map(t, (*warn_without_results(summary), *warn_without_text(summary), *summary.remarks))
     judged = format_pair_count(t, summary.pairs)
     yield t(
         "{queries}, {engines}, judged down to rank {run.depth} by {assessor}, {repeats}; {pairs},"

@@ -36,6 +36,7 @@ from judge.report.run_warnings import (
     warn_flagged,
     warn_incomplete,
     warn_without_results,
+    warn_without_text,
 )
 from judge.runs.run_result import RunResult
 
@@ -131,7 +132,7 @@ def _iter_warnings(result: RunResult, printed: Container[str]) -> Iterator[str]:
     yield from _describe_judging(result)
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)
-    lines = dict.fromkeys((*summary.remarks, *result.warnings))
+    lines = dict.fromkeys((*warn_without_text(summary), *summary.remarks, *result.warnings))
     yield from (t(line) for line in lines if line not in printed)
     yield assessor_sentences.describe_served_models(t, summary)
 

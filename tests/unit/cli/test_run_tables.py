@@ -103,6 +103,22 @@ def test_the_terminal_has_all_warnings_of_the_report_that_its_tables_do_not_show
     assert [line for line in on_the_page if line in warnings] == warnings
 
 
+def test_results_without_text_are_a_warning_wherever_a_run_is_shown(demo: RunResult) -> None:
+    assert not any("without text" in remark for remark in demo.summary.remarks)
+    engines = {
+        name: replace(engine, no_snippet_share=0.75 if name == "magpie" else 0.25)
+        for name, engine in demo.summary.engines.items()
+    }
+    summary = replace(demo.summary, engines=engines)
+    text = "results without text, except a title, of these engines (in brackets: their share): magpie (75%)."
+    for parts in (
+        iter_run_parts(replace(demo, summary=summary)),
+        iter_comparison_parts(summary, demo.folder, None, 9),
+        iter_page_warnings(ENGLISH, summary),
+    ):
+        assert sum(isinstance(part, str) and part.startswith(text) for part in parts) == 1
+
+
 def test_a_run_of_labels_is_not_called_one_of_term_overlap(demo: RunResult) -> None:
     most = LabelUse("labels.txt", demo.summary.pairs - 1, 0, None)
     for labels, is_warned in ((None, True), (most, False)):

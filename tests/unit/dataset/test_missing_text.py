@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
+from judge.dataset.clean import TextOptions
+from judge.dataset.dataset_warnings import describe_results_without_text
 from judge.dataset.labels import select_labellable
 from judge.dataset.pool import pool_dataset
-from judge.messages import CHINESE
+from judge.dataset.query_reader import open_dataset
+from judge.dataset.rows import FIELDS, RowFormat
+from judge.dataset.stored_dataset import store_dataset
+from judge.messages import CHINESE, Message
 from judge.records import Dataset
 from tests.support.cases import check_each
 from tests.support.datasets import describe_results, read_dataset, read_trec_dataset
@@ -18,6 +23,13 @@ from tests.support.datasets import describe_results, read_dataset, read_trec_dat
 
 def load(rows: Path | Sequence[Mapping[str, Any]]) -> Dataset:
     return read_dataset(rows, lang="auto", max_chars=400)
+
+
+def describe_engines(rows: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """The warning about the engines most of whose results have no text."""
+    row_format, options = RowFormat({}, FIELDS), TextOptions(lang="auto", max_chars=400)
+    pooled = store_dataset(open_dataset(rows, row_format, options), 10, None)
+    return list(describe_results_without_text(pooled.no_snippet_shares))
 
 
 def read_trec(folder: Path, docs: str, run: str) -> Dataset:
@@ -105,13 +117,15 @@ def test_nan_in_a_document_of_trec_is_a_missing_value(tmp_path: Path) -> None:
 
 def test_results_without_a_text_are_no_repetitions_of_each_other() -> None:
     rows = [{"query_id": "1", "query": "q", "engine": engine, "snippet": None} for engine in "aab"]
-    data = load([*rows, {**rows[0], "snippet": ""}, {**rows[0], "snippet": "text"}])
+    rows += [{**rows[0], "snippet": ""}, {**rows[0], "snippet": "text"}]
+    data = load(rows)
     named, pooled = pool_dataset(data, 10)
     assert len(set(named.rankings[0].documents)) == 4
     assert len(pooled.pairs) == 5
     assert [pair.snippet.text for pair in select_labellable(pooled)] == ["text"]
-    output, of_engines = describe_results(data, 10, "d.jsonl")
-    assert "their share): 'a' (50%). If the texts are in another column" in of_engines
+    (of_engines,) = describe_engines(rows)
+    assert "their share): a (50%). If the texts are in another column" in of_engines
+    (output,) = describe_results(data, 10, "d.jsonl")
     assert output.startswith(
         "3 results have no text or title in d.jsonl, first rank 1 of engine 'a' for query '1'"
     )
@@ -125,12 +139,12 @@ def test_an_engine_whose_results_mostly_have_a_title_alone_is_named_with_their_s
         for engine, title, text in (*titles, *others)
     ]
     # Of b 2 of 3; of c 2 of 4, since a title is there; d has no result whose text is known.
-    text = describe_results(load(rows), 10)[-1]
+    (text,) = describe_engines(rows)
     assert text.startswith(
-        "results without text, except a title, of these engines (in brackets: their share): 'a9' (100%),"
-        " 'a10' (100%), 'b' (67%), 'c' (50%). If the texts are in another column, set the option columns"
+        "results without text, except a title, of these engines (in brackets: their share): a9 (100%),"
+        " a10 (100%), b (67%), c (50%). If the texts are in another column, set the option columns"
     )
-    assert CHINESE(str(text)).startswith(
-        "以下引擎的部分结果除标题外没有文本（括号内为所占比例）：'a9' (100%)、"
+    assert CHINESE(text).startswith(
+        "以下引擎的部分结果除标题外没有文本（括号内为所占比例）：a9 (100%)、a10 (100%)、"
     )
-    assert describe_results(load(rows[-4:-2]), 10) == []
+    assert describe_engines(rows[-4:-2]) == []
