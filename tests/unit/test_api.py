@@ -282,7 +282,8 @@ def test_a_message_about_several_columns_names_one_parameter(
 
 
 def test_why_a_run_is_incomplete_names_parameters(tmp_path: Path) -> None:
-    outcome = judge.run(ROWS, "openai:m", base_url="http://127.0.0.1:9/v1", out=str(tmp_path / "x"))
+    out = str(tmp_path / "x")
+    outcome = judge.run(ROWS, "openai:m", base_url="http://127.0.0.1:9/v1", out=out, max_wait=1)
     assert "check base_url, the network" in str(outcome.incomplete)
     assert pickle.loads(pickle.dumps(judge.run)) is judge.run  # noqa: S301 - of this test
 
