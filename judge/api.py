@@ -43,8 +43,9 @@ from judge.runs.load import (
     load_summary,
     read_config_if_there,
 )
+from judge.runs.no_grades import explain_no_grades
 from judge.runs.record_json import to_json
-from judge.runs.run_result import RunResult, explain_no_grades
+from judge.runs.run_result import RunResult
 
 if TYPE_CHECKING:
     import pandas as pd

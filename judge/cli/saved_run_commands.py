@@ -33,7 +33,7 @@ def score(
     from judge.cli.render.tables import print_parts
     from judge.client.cancel import raise_on_signals
     from judge.runs.folder import translate_run_errors
-    from judge.runs.run_result import explain_no_grades
+    from judge.runs.no_grades import explain_no_grades
 
     typed = list_typed_options(context)
     with raise_on_signals():
@@ -73,7 +73,7 @@ def compare(
     from judge.cli.render import comparison_tables
     from judge.cli.render.tables import print_parts
     from judge.runs.folder import translate_run_errors
-    from judge.runs.run_result import explain_no_grades
+    from judge.runs.no_grades import explain_no_grades
 
     names = parse_measure_names(measures)
     summary = api.compare(*runs, measures=names or (), against=against)
