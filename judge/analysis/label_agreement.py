@@ -85,7 +85,7 @@ class LabelAgreement(agreement.Agreement):
     #: Labels that fit no pair of the run.
     unmatched_labels: int
     unlabelled_pairs: int
-    #: Pairs without text, which nobody needs to label.
+    #: Pairs without text, which need no label.
     empty_pairs: int
     #: Queries with a label for one pair or more; those with a label for every pair.
     labelled_queries: int

@@ -2,7 +2,7 @@
 
     job                               the steps of a night
     context, baseline                 what a night works with; the run that it is compared with
-    collection                        its dataset, and how the engines were asked
+    night_dataset                     its dataset, and how the engines were asked
     assessor_drift, query_drift       whether the assessor changed, and the queries
     engine_answers, regression_test   which engines lack answers; whether engines became worse
     possible_drops                    which may have, though the assessor changed

@@ -31,7 +31,7 @@ from judge.nightly.assessor_drift import (
     list_finished_canary_runs,
     load_canary_grades,
 )
-from judge.nightly.collection import COLLECTION_FILE, CollectionInfo, read_collection
+from judge.nightly.night_dataset import COLLECTION_FILE, CollectionInfo, read_collection
 from judge.nightly.record import (
     NIGHT_FILE,
     QUARANTINED_STORE,

@@ -22,7 +22,7 @@ from judge.files.filesystem import hold_lock, read_text
 from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList, join_messages
 from judge.nightly.baseline import Baseline
-from judge.nightly.collection import CollectionInfo
+from judge.nightly.night_dataset import CollectionInfo
 from judge.nightly.record import EngineSource
 from judge.records import EXPECTED
 from judge.runs.folder import RunFolder

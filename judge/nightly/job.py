@@ -33,7 +33,6 @@ from judge.nightly.baseline import (
     list_served_models,
     load_baseline,
 )
-from judge.nightly.collection import DATASET_FILE, collect_dataset
 from judge.nightly.context import (
     NightContext,
     find_assessor_setting_changes,
@@ -48,6 +47,7 @@ from judge.nightly.evidence import (
     find_missing_texts,
     gather_evidence,
 )
+from judge.nightly.night_dataset import DATASET_FILE, collect_dataset
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
     EXIT_CODES,

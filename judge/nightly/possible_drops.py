@@ -1,7 +1,8 @@
 """Possible drops: which engines may have become worse on a night whose assessor changed.
 
-Grades of two assessors are not comparable, so the lists of both nights are scored with tonight's grades. What
-remains of a change is the engine's: an engine with the same lists has a corrected change of exactly 0.
+Grades of two assessors are not comparable, so the lists of both nights are scored with the grades of this
+night. What remains of a change is the engine's: an engine with the same lists has a corrected change of
+exactly 0.
 """
 
 from collections.abc import Collection, Iterator, Sequence

@@ -91,9 +91,9 @@ def find_breaks(
     """
     return frozenset(
         at
-        for at, (changed, pair) in enumerate(zip(changes[1:], pairwise(nights), strict=True), 1)
+        for at, (changed, two_nights) in enumerate(zip(changes[1:], pairwise(nights), strict=True), 1)
         if not _BREAKING[kind].isdisjoint(changed)
-        or ("queries" in changed and any(night.status == "queries changed" for night in pair))
+        or ("queries" in changed and any(night.status == "queries changed" for night in two_nights))
     )
 
 

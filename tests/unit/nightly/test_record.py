@@ -14,7 +14,7 @@ from judge.config.run import Config
 from judge.errors import InputError
 from judge.messages import Bilingual
 from judge.nightly.baseline import read_pointer
-from judge.nightly.collection import CollectionInfo, read_collection
+from judge.nightly.night_dataset import CollectionInfo, read_collection
 from judge.nightly.record import (
     NIGHT_FILE,
     EngineSettings,
