@@ -141,7 +141,8 @@ def fit_names(names: Iterable[str], limit: int, pixels: float) -> int:
     fits = (
         columns
         for columns in limits
-        if all(estimate_width(shorten_name(name, columns, names)) <= pixels for name in names)
+        # A column made for a name holds it: the sum of its letters may differ from the width by rounding.
+        if all(estimate_width(shorten_name(name, columns, names)) < pixels + 0.1 for name in names)
     )
     return next(fits, _FEWEST_COLUMNS)
 

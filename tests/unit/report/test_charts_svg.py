@@ -16,6 +16,7 @@ from judge.report.charts.svg import (
     draw_name,
     draw_row_label,
     draw_text,
+    fit_names,
     format_length,
     format_percent,
     make_tag,
@@ -206,3 +207,9 @@ def test_a_scale_holds_every_value_in_even_steps(values: list[float], count: int
     places = [result.locate(value) for value in sorted(values)]
     assert places == sorted(places)
     assert all(0 <= place <= 1 for place in places)
+
+
+def test_a_name_fits_into_a_column_of_its_width_however_its_letters_are_summed() -> None:
+    # compass: 6 letters of 7.7 pixels and one of 12; Python 3.12 adds floats more exactly than 3.11.
+    assert fit_names(["compass"], 15, 58.2) == 15
+    assert fit_names(["compass"], 15, 57.9) == 6
