@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from judge.analysis.combine_runs import CombinedRuns
 from judge.analysis.grade_shift import GradeShift
@@ -34,7 +35,7 @@ from judge.nightly.query_drift import (
     find_query_changes,
     measure_query_drift,
 )
-from judge.nightly.record import QueryDrift, RegressionOutcome
+from judge.nightly.record import QueryDrift
 from judge.nightly.stores import JudgedNight
 from judge.run_identity import choose_store_path
 from judge.runs.run_result import RunResult
@@ -67,58 +68,41 @@ class _Comparison:
     shift: GradeShift | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _TestResult:
-    """The outcomes of the regression test with remarks or, after a change of the assessor, possible drops."""
-
-    outcomes: Sequence[RegressionOutcome] = ()
-    possible_drops: Sequence[str] = ()
-    remarks: Sequence[str] = ()
-
-
 def gather_evidence(context: NightContext, judged_night: JudgedNight) -> Evidence:
     """Return all evidence of the night: of what it judged, and of the comparison with the baseline."""
     baseline, run, canaries = context.baseline, judged_night.run, judged_night.canaries
     comparison = _compare(context, judged_night, run, baseline) if run and baseline else _Comparison()
-    engine_setting_changes = find_engine_setting_changes(context, baseline) if baseline else []
     unavailable = _find_unavailable_engines(context, run) if run else {}
     later_models = _find_later_models(judged_night, baseline) if run else []
     changes = _find_assessor_changes(context, judged_night, comparison, later_models)
     is_mixed = bool(run and baseline and changes) and judged_night.quarantined_store is None
     # No canary shows that the verdicts are of two assessors.
     is_suspect = is_mixed and not later_models and bool(canaries and canaries.compares_with_baseline)
-    is_testable = not (judged_night.missing or engine_setting_changes)
-    test = _test(context, judged_night, comparison, unavailable, changes) if is_testable else _TestResult()
-    remarks = test.remarks
+    remarks: Sequence[str] = ()
     if comparison.query_drift and comparison.combined is None:
         remarks = tuple(describe_coverage(comparison.query_drift, is_compared=False))
-    return Evidence(
+    missing = list(judged_night.missing)
+    if missing:
+        missing[-1] = Message(
+            "{reason}; to continue this night: {command}", reason=missing[-1], command=context.command
+        )
+    evidence = Evidence(
         has_baseline=baseline is not None,
         command=context.command,
         to_accept=_advise_on_acceptance(context, judged_night, unavailable, is_mixed=is_mixed),
         assessor_changes=changes,
-        missing=_add_command(judged_night.missing, context),
+        missing=missing,
         query_changes=comparison.query_changes,
-        engine_setting_changes=engine_setting_changes,
+        engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else [],
         unavailable=unavailable,
         dropped=comparison.dropped,
-        outcomes=test.outcomes,
-        possible_drops=test.possible_drops,
         query_drift=comparison.query_drift,
         remarks=remarks,
         are_settings_changed=bool(judged_night.setting_changes),
         suspect_store=str(choose_store_path(context.config)) if is_suspect else "",
         is_stopped=run is None and not judged_night.missing,
     )
-
-
-def _add_command(missing: Sequence[str], context: NightContext) -> Sequence[str]:
-    """Return why judgments are missing; the last reason ends with the command that continues the night."""
-    if not missing:
-        return ()
-    *others, last = missing
-    message = Message("{reason}; to continue this night: {command}", reason=last, command=context.command)
-    return (*others, message)
+    return _add_test(evidence, context, judged_night, comparison)
 
 
 def _compare(
@@ -194,30 +178,24 @@ def _advise_on_acceptance(
     )
 
 
-def _test(
-    context: NightContext,
-    judged_night: JudgedNight,
-    comparison: _Comparison,
-    unavailable: Collection[str],
-    changes: Sequence[str],
-) -> _TestResult:
-    """Return the regression test of both runs, without a result where they are not comparable.
+def _add_test(
+    evidence: Evidence, context: NightContext, judged_night: JudgedNight, comparison: _Comparison
+) -> Evidence:
+    """Return the evidence with the regression test of both runs, where they are comparable.
 
-    With `changes` of the assessor, engines that dropped by more than these explain are possible drops.
+    With changes of the assessor, engines that dropped by more than these explain are possible drops.
     """
-    combined, options = comparison.combined, context.options
-    run, baseline = judged_night.run, context.baseline
-    if not (run and baseline and combined):
-        return _TestResult()
-    outcomes = regression_test.run_regression_test(combined, unavailable, options)
-    if changes:
-        drops = find_possible_drops(run, baseline.run, outcomes, unavailable, options)
-        return _TestResult(possible_drops=tuple(drops))
-    remarks = (
-        *(describe_query_drift(comparison.query_drift) if comparison.query_drift else ()),
-        *regression_test.describe_comparison(combined, outcomes, options),
-    )
-    return _TestResult(outcomes, remarks=remarks)
+    run, baseline, options = judged_night.run, context.baseline, context.options
+    combined, drift = comparison.combined, comparison.query_drift
+    is_testable = not (evidence.missing or evidence.engine_setting_changes)
+    if not (is_testable and run and baseline and combined and drift):
+        return evidence
+    outcomes = regression_test.run_regression_test(combined, evidence.unavailable, options)
+    if evidence.assessor_changes:
+        drops = find_possible_drops(run, baseline.run, outcomes, evidence.unavailable, options)
+        return replace(evidence, possible_drops=tuple(drops))
+    remarks = describe_query_drift(drift), regression_test.describe_comparison(combined, outcomes, options)
+    return replace(evidence, outcomes=outcomes, remarks=tuple(chain(*remarks)))
 
 
 def _find_later_models(judged_night: JudgedNight, baseline: Baseline | None) -> list[str]:

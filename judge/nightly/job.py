@@ -16,6 +16,7 @@ from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.client.budget import SpendLimit
+from judge.completeness import RunKind
 from judge.config.environment import copy_environment
 from judge.config.option_types import is_day
 from judge.config.run import Config
@@ -69,8 +70,6 @@ from judge.store import store_files
 from judge.store.store import VerdictStore
 
 _Listener = ProgressListener | None
-#: Those that follow the judging of the canaries and of the pool.
-_Listeners = tuple[_Listener, _Listener]
 #: For so long, the canaries of a start that was interrupted show the assessor of the next start.
 _CANARIES_AGE = timedelta(hours=1)
 
@@ -104,22 +103,8 @@ def run_nightly(
         if webhook_options:
             webhook = notifications.Webhook.from_options(webhook_options, environ)
     with lock_nights(context.nights, f"judge nightly --date {day}"):
-        record = read_night(folder)
-        continued = {"unfinished", "undecided"}
-        if context.options.judge_on_drift == "all":
-            continued.add("stopped")
-        if record and record.state in continued:
-            record = None
-        notes = []
-        if record is None:
-            try:
-                record = _judge_night(_prepare(context, toml), (canary_progress, progress))
-            except Interrupted as error:
-                raise Interrupted(
-                    "interrupted; all answers and judgments are saved; to continue this night: {command}",
-                    command=context.command,
-                ) from error
-        elif record.state == "finished":
+        record, notes = read_night(folder), list[str]()
+        if record and record.state == "finished":
             finished = t(
                 "this night is finished: changes of {file}, of its dataset and of the baseline have no effect"
                 " on it; to run it again, remove {folder}",
@@ -127,6 +112,14 @@ def run_nightly(
                 folder=folder.path,
             )
             notes.append(finished)
+        elif record is None or record.state != "stopped" or context.options.judge_on_drift == "all":
+            try:
+                record = _NightJob.prepare(context, toml).judge_night(canary_progress, progress)
+            except Interrupted as error:
+                raise Interrupted(
+                    "interrupted; all answers and judgments are saved; to continue this night: {command}",
+                    command=context.command,
+                ) from error
         # A process can end after judging, so a finished night gets its report and is notified again.
         # A night that stopped after the canaries can have the report of an earlier start.
         if (folder.path / "results.json").exists() or record.coverage is not None:
@@ -198,112 +191,124 @@ class _RunInput:
         return cls(config, pooled, run_identity.make_identity(config, pooled, assessors, labels))
 
 
-def _judge_night(context: NightContext, listeners: _Listeners) -> NightRecord:
-    """Judge the night, compare it with the baseline, keep its verdicts, and write night.json.
+@dataclass(frozen=True, slots=True)
+class _NightJob:
+    """The judging of a night: what it works with, and the input of its two runs, `pool` and `canaries`.
 
-    Raises InputError before anything is paid, and what `pipeline.run` raises.
+    The limits of calls and of spending are for both together.
     """
-    pool = _RunInput.read(context.config)
-    # A night without canaries may have paid for some at an earlier start.
-    repeats = context.options.canary_repeats or 1
-    canary_input = _RunInput.read(assessor_drift.make_canary_config(context.config, repeats))
-    pools = [(each.pooled.pool.pairs, each.config.repeats) for each in (pool, canary_input)]
-    night_stores = stores.NightStores.from_context(context)
-    # Record what an earlier start of this night spent, before a store of it is removed.
-    spending.count_night_calls(context.folder, context.config, pools)
-    if context.baseline and (name := context.baseline.pointer.quarantined_store):
-        night_stores.promote(name)
-    judged_night = _judge(context, pool, canary_input, listeners)
-    paid = spending.count_night_calls(context.folder, context.config, pools)
-    judged_night = replace(judged_night, served=paid.served)
-    evidence = gather_evidence(context, judged_night)
-    stores.keep_verdicts(night_stores, judged_night, has_drifted=bool(evidence.assessor_changes))
-    record = _make_record(context, pool.identity, judged_night, evidence, paid.cost_total)
-    record = replace(record, banner=make_banner(record))
-    context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
-    if judged_night.run:
-        store_files.remove_store(night_stores.own)
-    return record
 
+    context: NightContext
+    pool: _RunInput
+    canaries: _RunInput
+    spend_limit: SpendLimit
 
-def _judge(
-    context: NightContext, pool: _RunInput, canary_input: _RunInput, listeners: _Listeners
-) -> JudgedNight:
-    """Judge the canaries, then the pool, unless texts or answers are missing or the assessor has drifted."""
-    config, options, baseline = context.config, context.options, context.baseline
-    setting_changes = find_assessor_setting_changes(pool.identity, baseline.identity) if baseline else []
-    if missing_texts := find_missing_texts(context, pool.pooled):
-        return JudgedNight(setting_changes, missing_texts)
-    canary_progress, progress = listeners
-    # The limits are for the canaries and the pool together.
-    spend_limit = SpendLimit(config.max_calls, config.budget)
-    canaries = None
-    if options.canary_repeats:
-        run = _judge_canaries(context, pool, canary_input, spend_limit, canary_progress)
-        at_baseline = baseline.canaries if baseline else None
-        canaries = assessor_drift.check_canaries(
-            run, at_baseline, options, has_same_settings=not setting_changes
+    @classmethod
+    def prepare(cls, context: NightContext, toml: Path) -> Self:
+        """Return the job of a night, after its engines were asked; raise InputError before it is paid."""
+        context = _prepare(context, toml)
+        # A night without canaries may have paid for some at an earlier start.
+        repeats = context.options.canary_repeats or 1
+        canary_config = assessor_drift.make_canary_config(context.config, repeats)
+        spend_limit = SpendLimit(context.config.max_calls, context.config.budget)
+        return cls(context, _RunInput.read(context.config), _RunInput.read(canary_config), spend_limit)
+
+    def judge_night(self, canary_progress: _Listener, progress: _Listener) -> NightRecord:
+        """Judge the night, compare it with the baseline, keep its verdicts, and write night.json.
+
+        Raises what `pipeline.run` raises.
+        """
+        context = self.context
+        night_stores = stores.NightStores.from_context(context)
+        # Record what an earlier start of this night spent, before a store of it is removed.
+        self._count_calls()
+        if context.baseline and (name := context.baseline.pointer.quarantined_store):
+            night_stores.promote(name)
+        judged_night = self._judge(canary_progress, progress)
+        paid = self._count_calls()
+        judged_night = replace(judged_night, served=paid.served)
+        evidence = gather_evidence(context, judged_night)
+        stores.keep_verdicts(night_stores, judged_night, has_drifted=bool(evidence.assessor_changes))
+        record = _make_record(context, self.pool.identity, judged_night, evidence, paid.cost_total)
+        record = replace(record, banner=make_banner(record))
+        context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
+        if judged_night.run:
+            store_files.remove_store(night_stores.own)
+        return record
+
+    def _count_calls(self) -> spending.NightSpending:
+        pools = [(run.pooled.pool.pairs, run.config.repeats) for run in (self.pool, self.canaries)]
+        return spending.count_night_calls(self.context.folder, self.context.config, pools)
+
+    def _judge(self, canary_progress: _Listener, progress: _Listener) -> JudgedNight:
+        """Judge canaries, then the pool, unless texts or answers are missing or the assessor has drifted."""
+        context, options, baseline = self.context, self.context.options, self.context.baseline
+        identity = self.pool.identity
+        setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
+        if missing_texts := find_missing_texts(context, self.pool.pooled):
+            return JudgedNight(setting_changes, missing_texts)
+        canaries = None
+        if options.canary_repeats:
+            canaries = assessor_drift.check_canaries(
+                self._judge_canaries(canary_progress),
+                baseline.canaries if baseline else None,
+                options,
+                has_same_settings=not setting_changes,
+            )
+        missing = list(explain_unanswered_canaries(canaries, options))
+        judged_night = JudgedNight(setting_changes, missing, canaries)
+        # A user who changes the options needs a night that can be the baseline, so such a night is judged.
+        is_stopped = judged_night.early_changes and not setting_changes and options.judge_on_drift == "stop"
+        if missing or is_stopped:
+            return judged_night
+        store = stores.choose_store(context, identity, judged_night)
+        run = self._run(self.pool, context.folder, store, progress, "night")
+        missing = list(explain_unjudged_pairs(run, canaries, options))
+        return replace(judged_night, run=run, store=store, missing=missing)
+
+    def _judge_canaries(self, progress: _Listener) -> RunResult:
+        folder = RunFolder(self._choose_canary_folder())
+        folder.check_no_link()
+        # A verdict in another store is not one of this night's assessor.
+        store = folder.path / assessor_drift.CANARY_STORE_FILE
+        return self._run(self.canaries, folder, store, progress, "canaries")
+
+    def _run(
+        self, run: _RunInput, folder: RunFolder, store: Path, progress: _Listener, kind: RunKind
+    ) -> RunResult:
+        spending.start_counting(self.context.folder, store)
+        run_identity.update_identity(folder, run.identity)
+        config = replace(run.config, out=str(folder.path), store=str(store))
+        return pipeline.run(
+            config, dataset=run.pooled, progress=progress, spend_limit=self.spend_limit, kind=kind
         )
-    judged_night = JudgedNight(setting_changes, [*explain_unanswered_canaries(canaries, options)], canaries)
-    # A user who changes the options needs a night that can be the baseline, so such a night is judged.
-    is_stopped = judged_night.early_changes and not setting_changes and options.judge_on_drift == "stop"
-    if judged_night.missing or is_stopped:
-        return judged_night
-    store = stores.choose_store(context, pool.identity, judged_night)
-    spending.start_counting(context.folder, store)
-    run_identity.update_identity(context.folder, pool.identity)
-    config = replace(config, store=str(store))
-    # The report begins with the decision of the night, which is not known yet.
-    run = pipeline.run(config, dataset=pool.pooled, progress=progress, spend_limit=spend_limit, kind="night")
-    missing = [*explain_unjudged_pairs(run, canaries, options)]
-    return replace(judged_night, run=run, store=store, missing=missing)
 
+    def _choose_canary_folder(self) -> Path:
+        """Return the folder of this night's canaries: a new one where another assessor may judge the rest.
 
-def _judge_canaries(
-    context: NightContext,
-    pool: _RunInput,
-    canary_input: _RunInput,
-    spend_limit: SpendLimit,
-    progress: _Listener,
-) -> RunResult:
-    folder = RunFolder(_choose_canary_folder(context, pool, canary_input))
-    folder.check_no_link()
-    store = folder.path / assessor_drift.CANARY_STORE_FILE
-    spending.start_counting(context.folder, store)
-    run_identity.update_identity(folder, canary_input.identity)
-    # A verdict in another store is not one of this night's assessor.
-    config = replace(canary_input.config, out=str(folder.path), store=str(store))
-    return pipeline.run(
-        config, dataset=canary_input.pooled, progress=progress, spend_limit=spend_limit, kind="canaries"
-    )
-
-
-def _choose_canary_folder(context: NightContext, pool: _RunInput, canary_input: _RunInput) -> Path:
-    """Return the folder of this night's canaries: a new one where another assessor may judge the rest.
-
-    Those of a start that was interrupted within the last hour are used, and continued.
-    """
-    night = context.folder.path
-    past = assessor_drift.list_canary_runs(night)
-    if not past:
-        return night / assessor_drift.CANARIES_FOLDER
-    last = RunFolder(past[-1])
-    store = last.path / assessor_drift.CANARY_STORE_FILE
-    # A night that is not interrupted judges for as long after its canaries, and for longer.
-    is_recent = store_files.has_calls_only_since(store, datetime.now(UTC) - _CANARIES_AGE)
-    is_interrupted = is_recent and not (night / NIGHT_FILE).exists()
-    if is_interrupted and read_config(last).identity == canary_input.identity:
-        return last.path
-    finished = (last.path / "results.json").exists()
-    if not finished or not assessor_drift.load_canary_grades(last).is_available(context.options):
-        # Another assessor may continue than the one that began.
-        store_files.remove_store(store)
-        return last.path
-    # Another assessor can only judge pairs that have no verdict yet.
-    pool_store = stores.NightStores.from_context(context).find_latest(read_night(context.folder))
-    estimate = pipeline.estimate(replace(context.config, store=str(pool_store)), pool.pooled)
-    are_pairs_left = any(expected.calls for expected in estimate.assessors.values())
-    return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}" if are_pairs_left else last.path
+        Those of a start that was interrupted within the last hour are used, and continued.
+        """
+        context, night = self.context, self.context.folder.path
+        past = assessor_drift.list_canary_runs(night)
+        if not past:
+            return night / assessor_drift.CANARIES_FOLDER
+        last = RunFolder(past[-1])
+        store = last.path / assessor_drift.CANARY_STORE_FILE
+        # A night that is not interrupted judges for as long after its canaries, and for longer.
+        is_recent = store_files.has_calls_only_since(store, datetime.now(UTC) - _CANARIES_AGE)
+        is_interrupted = is_recent and not (night / NIGHT_FILE).exists()
+        if is_interrupted and read_config(last).identity == self.canaries.identity:
+            return last.path
+        finished = (last.path / "results.json").exists()
+        if not finished or not assessor_drift.load_canary_grades(last).is_available(context.options):
+            # Another assessor may continue than the one that began.
+            store_files.remove_store(store)
+            return last.path
+        # Another assessor can only judge pairs that have no verdict yet.
+        pool_store = stores.NightStores.from_context(context).find_latest(read_night(context.folder))
+        estimate = pipeline.estimate(replace(context.config, store=str(pool_store)), self.pool.pooled)
+        are_pairs_left = any(expected.calls for expected in estimate.assessors.values())
+        return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}" if are_pairs_left else last.path
 
 
 def _make_record(
