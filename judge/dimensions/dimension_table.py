@@ -9,18 +9,13 @@ from dataclasses import dataclass, replace
 from judge.analysis.dimension_summary import DimensionResult
 from judge.analysis.judged_run import JudgedRun
 from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
+from judge.dimensions import reasons
 from judge.dimensions.answers import count_answer_questions, measure_answers
 from judge.dimensions.dimension import DimensionOptions, QuestionCount
 from judge.dimensions.diversity import measure_diversity, measure_embedding_diversity
 from judge.dimensions.expected_gains import measure_expected_gains
 from judge.dimensions.feedback import measure_feedback
 from judge.dimensions.points import count_point_questions, measure_points
-from judge.dimensions.reasons import (
-    count_explanation_questions,
-    count_failure_questions,
-    measure_explanations,
-    measure_failures,
-)
 from judge.dimensions.site_grades import count_site_questions, measure_site_grades
 from judge.dimensions.sources import measure_freshness, measure_sites
 from judge.dimensions.trade_offs import measure_costs, measure_total
@@ -56,8 +51,8 @@ _ROWS = (
     Dimension(Message("site_grades"), measure_site_grades, count_site_questions),
     Dimension(Message("points"), measure_points, count_point_questions),
     Dimension(Message("answers"), measure_answers, count_answer_questions),
-    Dimension(Message("failures"), measure_failures, count_failure_questions),
-    Dimension(Message("explain"), measure_explanations, count_explanation_questions),
+    Dimension(Message("failures"), reasons.measure_failures, reasons.count_failure_questions),
+    Dimension(Message("explain"), reasons.measure_explanations, reasons.count_explanation_questions),
     Dimension(Message("weights"), measure_total, needs_option=True),
 )
 DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}

@@ -5,7 +5,6 @@
     night_dataset                     its dataset, and how the engines were asked
     assessor_drift, query_drift       whether the assessor changed, and the queries
     engine_answers, regression_test   which engines lack answers; whether engines became worse
-    possible_drops                    which may have, though the assessor changed
     evidence, decision                all that changed; the status that follows from it
     record, spending, stores          night.json; what a night paid; the verdict stores of nights
     night_texts                       the texts about a night, and the formats of its message

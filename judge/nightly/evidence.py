@@ -15,20 +15,11 @@ from judge.errors import ASSESSOR_ERRORS, LimitReached
 from judge.measure.columns import tabulate_results
 from judge.measure.engine_summary import compute_no_snippet_shares
 from judge.messages import Message, NameList
-from judge.nightly import regression_test
+from judge.nightly import engine_answers, regression_test
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, list_served_models, make_set_command
 from judge.nightly.context import NightContext, find_engine_setting_changes
 from judge.nightly.decision import Evidence
-from judge.nightly.engine_answers import (
-    describe_new_empty_lists,
-    describe_unanswered_queries,
-    find_dropped,
-    find_missing_answers,
-    find_unavailable,
-    find_without_text,
-)
-from judge.nightly.possible_drops import find_possible_drops
 from judge.nightly.query_drift import (
     describe_coverage,
     describe_query_drift,
@@ -47,7 +38,7 @@ def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str
     shares = compute_no_snippet_shares(results)
     baseline = context.baseline.engines if context.baseline else {}
     return [
-        *find_without_text(
+        *engine_answers.find_without_text(
             shares, baseline, context.options.max_empty_snippets, is_collected=context.is_collected
         )
     ]
@@ -116,7 +107,7 @@ def _compare(
     if has_same_depth and not (query_changes or judged_night.setting_changes):
         combined = regression_test.combine_with_baseline(run, baseline.run, context.measures)
         shift = combined.shift if combined.shift and combined.shift.p < options.canary_alpha else None
-    dropped = find_dropped(
+    dropped = engine_answers.find_dropped(
         run.summary.engines, baseline.engines, context.command, to_accept, is_collected=context.is_collected
     )
     return _Comparison(query_drift, query_changes, tuple(dropped), combined, shift)
@@ -192,7 +183,9 @@ def _add_test(
         return evidence
     outcomes = regression_test.run_regression_test(combined, evidence.unavailable, options)
     if evidence.assessor_changes:
-        drops = find_possible_drops(run, baseline.run, outcomes, evidence.unavailable, options)
+        drops = regression_test.find_possible_drops(
+            run, baseline.run, outcomes, evidence.unavailable, options
+        )
         return replace(evidence, possible_drops=tuple(drops))
     remarks = describe_query_drift(drift), regression_test.describe_comparison(combined, outcomes, options)
     return replace(evidence, outcomes=outcomes, remarks=tuple(chain(*remarks)))
@@ -238,9 +231,9 @@ def collect_remarks(
         engines = {
             name: engine for name, engine in run.summary.engines.items() if name not in evidence.unavailable
         }
-        yield from describe_unanswered_queries(engines, _find_frequent_errors(run))
+        yield from engine_answers.describe_unanswered_queries(engines, _find_frequent_errors(run))
         if context.baseline:
-            yield from describe_new_empty_lists(engines, context.baseline.engines)
+            yield from engine_answers.describe_new_empty_lists(engines, context.baseline.engines)
     yield from unused_verdicts
     yield from evidence.remarks
     if evidence.query_drift and evidence.suspended:
@@ -286,9 +279,9 @@ def _find_unavailable_engines(context: NightContext, run: RunResult) -> Mapping[
     """Return a sentence for each engine that lacks answers; the last one ends with what to do."""
     errors, engines, most = _find_frequent_errors(run), run.summary.engines, context.options.max_missing
     if context.baseline:
-        unavailable = find_unavailable(engines, context.baseline.engines, most, errors)
+        unavailable = engine_answers.find_unavailable(engines, context.baseline.engines, most, errors)
     else:
-        unavailable = find_missing_answers(engines, most, errors)
+        unavailable = engine_answers.find_missing_answers(engines, most, errors)
     if not unavailable:
         return {}
     last = [*unavailable][-1]

@@ -38,16 +38,8 @@ from judge.messages import ENGLISH, Message, Translator
 from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
 from judge.models.server import is_address
-from judge.nightly.night_texts import (
-    NightMessage,
-    describe_regression_outcome,
-    format_markdown,
-    format_plain,
-    format_terminal,
-    group_regressions,
-    iter_other_reasons,
-    make_message,
-)
+from judge.nightly import night_texts
+from judge.nightly.night_texts import NightMessage
 from judge.nightly.record import EXIT_CODES, NightRecord, OutcomeName
 from judge.records import JsonDict
 from judge.report.display_text import fit_on_line
@@ -89,19 +81,19 @@ def publish(
     summary.md, both in English, and in GitHub Actions the step's summary. A webhook that fails gives a line
     and no error. Raises StoreError when the disk does not take the files.
     """
-    message = make_message(record, t)
+    message = night_texts.make_message(record, t)
     files = RunFolder(folder)
     files.write("junit.xml", [format_junit(record)])
     # A night that was never judged has no report.
     report = "" if record.coverage is None else "report.html"
     link = _make_job_url(environ) or (report and str(folder / report))
-    lines, commands = format_terminal(message, link, t), []
+    lines, commands = night_texts.format_terminal(message, link, t), []
     if environ.get("GITHUB_ACTIONS") == "true":
         commands = format_annotations(record, t)
-        lines += _append_step_summary(format_markdown(message, link, t), environ, t)
+        lines += _append_step_summary(night_texts.format_markdown(message, link, t), environ, t)
     if webhook is not None:
         lines.append(_send(files, webhook, environ, record, message, t))
-    files.write("summary.md", [format_markdown(make_message(record), report)])
+    files.write("summary.md", [night_texts.format_markdown(night_texts.make_message(record), report)])
     return lines, commands
 
 
@@ -119,7 +111,7 @@ def _send(
     """
     link = webhook.link.replace("{date}", record.date.isoformat()) or _make_job_url(environ)
     most = (_WECOM_BYTES if webhook.kind == "wecom" else _MESSAGE_BYTES) - len(f"\n{link}".encode())
-    lines = [format_plain(line) for line in (message.title, *message.lines)]
+    lines = [night_texts.format_plain(line) for line in (message.title, *message.lines)]
     text = "\n".join((*_truncate_lines(lines, most), *filter(None, [link])))
     sent = "\n".join((webhook.kind, *lines, ""))
     with suppress(OSError, UnicodeDecodeError):
@@ -146,13 +138,16 @@ def format_junit(record: NightRecord) -> str:
     """Return the night as JUnit XML: a test case for the night, and one for each engine and measure."""
     suite = ET.Element("testsuite", name=f"judge nightly {record.date}")
     suite.set("timestamp", f"{record.date}T00:00:00")
-    status, reasons = record.status, map(format_plain, iter_other_reasons(record, ENGLISH))
+    status, reasons = (
+        record.status,
+        map(night_texts.format_plain, night_texts.iter_other_reasons(record, ENGLISH)),
+    )
     why = "; ".join(reasons) or status
     result = "error" if EXIT_CODES[status] == 3 else "skipped" if status == "no baseline" else None
     _add_case(suite, ("judge.nightly", "night"), result, status, why)
     for outcome in record.outcomes:
         title = f"judge.nightly.{fit_on_line(outcome.engine)}", fit_on_line(outcome.measure)
-        text = format_plain(describe_regression_outcome(outcome, ENGLISH))
+        text = night_texts.format_plain(night_texts.describe_regression_outcome(outcome, ENGLISH))
         _add_case(suite, title, _JUNIT_RESULTS.get(outcome.outcome), outcome.outcome, text)
     suites = ET.Element("testsuites", name="judge nightly")
     suites.append(suite)
@@ -176,10 +171,10 @@ def _add_case(suite: ET.Element, title: tuple[str, str], result: str | None, kin
 def format_annotations(record: NightRecord, t: Translator) -> list[str]:
     """Return the workflow commands that show what is wrong with the night."""
     drops = [
-        (t("regression"), t("; ").join(describe_regression_outcome(row, t) for row in rows))
-        for rows in group_regressions(record)
+        (t("regression"), t("; ").join(night_texts.describe_regression_outcome(row, t) for row in rows))
+        for rows in night_texts.group_regressions(record)
     ]
-    others = [(t(record.status), reason) for reason in iter_other_reasons(record, t)]
+    others = [(t(record.status), reason) for reason in night_texts.iter_other_reasons(record, t)]
     level = "error" if record.exit == 3 else "warning"
     return [*_format_commands("error", drops), *_format_commands(level, others)]
 
@@ -187,7 +182,7 @@ def format_annotations(record: NightRecord, t: Translator) -> list[str]:
 def _format_commands(level: str, sentences: Sequence[tuple[str, str]]) -> Iterator[str]:
     for kind, text in sentences[:_ANNOTATIONS]:
         title = _escape_data(f"judge: {kind}").replace(":", "%3A").replace(",", "%2C")
-        yield f"::{level} title={title}::{_escape_data(format_plain(text))}"
+        yield f"::{level} title={title}::{_escape_data(night_texts.format_plain(text))}"
 
 
 def _escape_data(text: str) -> str:

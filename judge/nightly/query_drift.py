@@ -1,7 +1,10 @@
 """How the queries of a night differ from those of the baseline: only shared ones can be compared."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +14,9 @@ from judge.measure.resampling import SEED
 from judge.messages import Message, SeparatedNames
 from judge.nightly.record import NoRelevantShares, QueryDrift
 from judge.records import Query
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 #: How often the texts of queries are assigned to two nights at random.
 _RANDOM_SPLITS = 200
@@ -67,9 +73,7 @@ def measure_coverage(tonight: Sequence[str], baseline: Sequence[str]) -> tuple[f
     new = [text for text in tonight if text not in baseline_texts]
     drawn = np.random.default_rng(SEED).permutation(len(new))[:_MAX_COMPARED]
     compared = [new[at] for at in sorted(drawn)]
-    grams, text_of_gram = _count_grams([*compared, *sorted(baseline_texts)])
-    sets = sparse.csr_array((np.ones(len(grams)), (text_of_gram, grams)))
-    sets.data[:] = 1.0
+    sets = _count_grams([*compared, *sorted(baseline_texts)]).astype(bool).astype(float)
     units = sparse.csr_array(sparse.diags_array(1 / np.sqrt(sets.sum(1))) @ sets)
     baseline_units = units[len(compared) :].T
     nearest = [
@@ -163,43 +167,35 @@ def measure_text_distance(
     and 3-grams. Two samples of one source are not at distance 0 either, so the same texts are assigned to
     two nights of these sizes at random, 200 times. All are None where a side has no text.
     """
-    grams, text_of_gram = _count_grams([*one, *other])
-    if not one or not other or not len(grams):
+    if not one or not other:
         return None, None, None
+    counts = _count_grams([*one, *other])
     rng = np.random.default_rng(SEED)
     side = np.repeat([0, 1], [len(one), len(other)])
-    distance = _compute_divergence(grams, side[text_of_gram])
-    by_chance = np.array(
-        [_compute_divergence(grams, rng.permutation(side)[text_of_gram]) for _ in range(_RANDOM_SPLITS)]
-    )
+    distance = _compute_divergence(counts, side)
+    by_chance = np.array([_compute_divergence(counts, rng.permutation(side)) for _ in range(_RANDOM_SPLITS)])
     p = (1 + (by_chance >= distance - TIE).sum()) / (1 + _RANDOM_SPLITS)
     return distance, float(by_chance.mean()), float(p)
 
 
-def _count_grams(texts: Sequence[str]) -> tuple[Ints, Ints]:
-    """Return (grams,) the number of each character gram, and (grams,) the index of its text."""
+def _count_grams(texts: Sequence[str]) -> sparse.csr_array[Any]:
+    """Return the (texts, grams) counts of the character 2-grams and 3-grams."""
+    from scipy import sparse
+
     numbers: dict[str, int] = {}
-    rows = [
-        (numbers.setdefault(gram, len(numbers)), at)
-        for at, text in enumerate(texts)
-        for gram in _split_grams(text)
-    ]
-    table: Ints = np.array(rows, dtype=np.int64).reshape(-1, 2)
-    return table[:, 0], table[:, 1]
+    rows: list[int] = []
+    columns: list[int] = []
+    for row, text in enumerate(texts):
+        framed = f" {' '.join(text.casefold().split())} "
+        grams = [framed[at : at + size] for size in (2, 3) for at in range(len(framed) - size + 1)]
+        rows += [row] * len(grams)
+        columns += [numbers.setdefault(gram, len(numbers)) for gram in grams]
+    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(texts), len(numbers)))
 
 
-def _split_grams(text: str) -> Iterator[str]:
-    framed = f" {' '.join(text.casefold().split())} "
-    for size in (2, 3):
-        yield from (framed[at : at + size] for at in range(len(framed) - size + 1))
-
-
-def _compute_divergence(grams: Ints, side: Ints) -> float:
+def _compute_divergence(counts: sparse.csr_array[Any], side: Ints) -> float:
     from scipy.special import rel_entr
 
-    kinds = int(grams.max()) + 1
-    counts = np.stack([np.bincount(grams[side == which], minlength=kinds) for which in (0, 1)]).astype(float)
-    if not counts.sum(1).all():
-        return 1.0
-    shares = counts / counts.sum(1, keepdims=True)
+    totals = np.stack([counts[side == which].sum(0) for which in (0, 1)])
+    shares = totals / totals.sum(1, keepdims=True)
     return max(0.0, float(rel_entr(shares, shares.mean(0)).sum()) / (2 * log(2)))

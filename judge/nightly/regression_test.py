@@ -4,10 +4,15 @@ This night's run and the baseline are scored on one pool, on the queries that bo
 always paired: an engine tonight is compared with itself at the baseline on the queries that have a value
 for both. The test is one-sided: it looks for a drop; a rise is reported and is never an alarm. All engines
 and measures are one family (Holm), so `alpha` is the probability of an alarm on a night of chance alone.
+
+On a night whose assessor changed, the grades of both nights are not comparable, so the lists of both nights
+are scored with the grades of this night. What remains of a change is the engine's: an engine with the same
+lists has a corrected change of exactly 0. A drop is then a possible one.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import cycle
 from math import ceil, sqrt
 
 import numpy as np
@@ -16,7 +21,8 @@ from judge.analysis.combine_runs import CombinedRuns, combine_runs
 from judge.analysis.judged_run import JudgedRun, score_run
 from judge.characters import make_natural_key
 from judge.config.nightly import NightlyConfig
-from judge.measure.measures import Measure
+from judge.flags import LABEL
+from judge.measure.measures import Measure, parse_measure
 from judge.measure.numeric import TIE, Floats, convert_non_finite
 from judge.measure.resampling import (
     MIN_DIFFERING,
@@ -30,6 +36,7 @@ from judge.measure.score import Scores, compute_bounded_mean
 from judge.messages import Message, NameList
 from judge.nightly.query_drift import find_shared_query_ids
 from judge.nightly.record import OutcomeName, RegressionOutcome
+from judge.records import Judgment
 
 _Outcomes = Sequence[RegressionOutcome]
 #: The probability with which a drop of the size `detectable` is found.
@@ -238,3 +245,63 @@ def _measure_change(
         sd=float(differences.std(ddof=1)) if is_testable else None,
         outcome="incomplete",
     )
+
+
+def find_possible_drops(
+    tonight: JudgedRun,
+    baseline: JudgedRun,
+    outcomes: _Outcomes,
+    unavailable: Collection[str],
+    options: NightlyConfig,
+) -> Iterator[str]:
+    """Yield the engines whose corrected drop exceeds what the regression test detects.
+
+    `outcomes` are those of the regression test with the grades of both nights. Nothing without an engine of
+    both nights, and without a pair that was graded on both.
+    """
+    judgments = regrade(baseline.judgments, tonight.judgments)
+    if not (outcomes and judgments):
+        return
+    measures = tuple(dict.fromkeys(parse_measure(outcome.measure) for outcome in outcomes))
+    combined = combine_with_baseline(tonight, replace(baseline, judgments=judgments), measures)
+    corrected = {
+        (outcome.engine, outcome.measure): outcome
+        for outcome in run_regression_test(combined, unavailable, options)
+    }
+    for outcome in outcomes:
+        drop = corrected.get((outcome.engine, outcome.measure))
+        if outcome.change is None or drop is None or drop.change is None or drop.detectable is None:
+            continue
+        if drop.change < -drop.detectable:
+            yield Message(
+                "possible: {outcome.engine} became worse: {outcome.mean_name} {outcome.change:+.3f},"
+                " corrected {drop.change:+.3f} (other grades of the same pairs alone change it by {by:+.3f});"
+                " this assessor's grades cannot prove it",
+                outcome=outcome,
+                drop=drop,
+                by=outcome.change - drop.change,
+            )
+
+
+def regrade(baseline: Sequence[Judgment], tonight: Sequence[Judgment]) -> list[Judgment]:
+    """Return the judgments of the baseline with the grades of tonight; [] where no pair has both.
+
+    A pair that was not judged tonight gets the grade of one that was and had its grade at the baseline: each
+    of these in turn, so that such pairs have about the same mean. Labels of people do not change.
+    """
+    judged = {(*judgment.key, judgment.repeat): judgment for judgment in tonight}
+    new_grades: dict[int | None, list[int]] = {}
+    for judgment in baseline:
+        now = judged.get((*judgment.key, judgment.repeat))
+        if now and now.grade is not None and judgment.grade is not None and LABEL not in judgment.flags:
+            new_grades.setdefault(judgment.grade, []).append(now.grade)
+    if not new_grades:
+        return []
+    in_turn = {grade: cycle(grades) for grade, grades in new_grades.items()}
+    regraded = []
+    for judgment in baseline:
+        now = judged.get((*judgment.key, judgment.repeat))
+        if now is None and judgment.grade in in_turn and LABEL not in judgment.flags:
+            now = replace(judgment, grade=next(in_turn[judgment.grade]))
+        regraded.append(now or judgment)
+    return regraded

@@ -116,11 +116,12 @@ def read_history(folder: Path) -> History:
     unfinished = {
         night.date.isoformat(): night for night in nights if night.state in ("unfinished", "undecided")
     }
-    commands = {
-        path.name: _make_resume_command(path, unfinished.get(path.name))
-        for path in sorted(folder.glob("????-??-??"))
-        if path.name in unfinished or _is_without_record(path)
-    }
+    commands = {}
+    for path in sorted(folder.glob("????-??-??")):
+        # A night that was begun and has no record.
+        is_begun = is_day(path.name) and not (path / NIGHT_FILE).exists() and any(path.glob("[!.]*"))
+        if is_begun or path.name in unfinished:
+            commands[path.name] = _make_resume_command(path, unfinished.get(path.name))
     if not nights and not damaged:
         if commands:
             raise InputError(
@@ -143,11 +144,6 @@ def read_last_judged_night(folder: Path) -> NightRecord | None:
             if night.judgments is not None or night.canaries:
                 return night
     return None
-
-
-def _is_without_record(night: Path) -> bool:
-    """Return whether the folder is of a night that was begun and has no record."""
-    return is_day(night.name) and not (night / NIGHT_FILE).exists() and any(night.glob("[!.]*"))
 
 
 def _make_resume_command(night: Path, record: NightRecord | None) -> str:

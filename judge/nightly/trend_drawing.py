@@ -97,10 +97,11 @@ class TrendRow:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """A value on a night: `x` across and `y` up from 0 to 1, as the ends of its interval and the baseline.
+    """A value on a night: `x` is across, from 0 to 1.
 
-    `baseline_id` says which baseline it is, and `baseline_x` where the night is that became it, None for
-    another one. `gaps` counts the gaps before the night. `decided` is that of the row, `title` the tooltip.
+    `y`, the ends of its interval and `baseline` are pixels below the top of the row. `baseline_id` says which
+    baseline it is, and `baseline_x` where the night is that became it, None for another one. `gaps` counts
+    the gaps before the night. `decided` is that of the row, `title` the tooltip.
     """
 
     x: float
@@ -209,12 +210,12 @@ def _draw_row(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind, y: floa
     )
 
 
-def _compute_y(top: float, up: float) -> float:
-    return top + _HEIGHT * (1 - up)
-
-
 def _iter_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Iterator[list[_Point]]:
     """Yield the points that a line joins: not over nights without a value, gaps, and breaking changes."""
+
+    def locate(value: float) -> float:
+        return _HEIGHT * (1 - axis.locate(value))
+
     run: list[_Point] = []
     breaks = timeline.gaps | find_breaks(timeline.nights, timeline.changes, kind)
     # A baseline that is a night has the day as its name.
@@ -229,9 +230,9 @@ def _iter_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Ite
             status = make_text("night: {status}", status=STATUS_TEXTS[night.status])
             point = _Point(
                 x=timeline.positions[at],
-                y=axis.locate(value.value),
-                interval=(axis.locate(value.ci95[0]), axis.locate(value.ci95[1])) if value.ci95 else None,
-                baseline=None if baseline is None else axis.locate(baseline),
+                y=locate(value.value),
+                interval=(locate(value.ci95[0]), locate(value.ci95[1])) if value.ci95 else None,
+                baseline=None if baseline is None else locate(baseline),
                 baseline_id=night.baseline.id if night.baseline else "",
                 baseline_x=position_of.get(night.baseline.name) if night.baseline else None,
                 gaps=sum(gap <= at for gap in timeline.gaps),
@@ -277,11 +278,10 @@ def _draw_intervals(run: Sequence[_Point]) -> Iterator[Markup]:
     """Yield the intervals of a run, in the stretched part."""
     for points in _group_by_interval(run):
         intervals = [(point.x, *point.interval) for point in points if point.interval]
-        if len(intervals) < 2:
-            continue
-        upper = [(x, high) for x, _, high in intervals]
-        lower = [(x, low) for x, low, _ in reversed(intervals)]
-        yield svg.make_tag("path", d=_format_path([*upper, *lower]) + "Z", class_="interval")
+        if len(intervals) > 1:
+            upper = [(x, high) for x, _, high in intervals]
+            lower = [(x, low) for x, low, _ in reversed(intervals)]
+            yield _draw_path([*upper, *lower], "interval", "Z")
 
 
 def _draw_baselines(points: Sequence[_Point]) -> Iterator[Markup]:
@@ -311,22 +311,17 @@ def _iter_levels(points: Sequence[_Point]) -> Iterator[list[tuple[float, float]]
         yield levels
 
 
-def _draw_path(places: Iterable[tuple[float, float]], kind: str) -> Markup:
-    return svg.make_tag("path", d=_format_path(places), class_=kind)
-
-
-def _format_path(points: Iterable[tuple[float, float]]) -> str:
-    return "M" + "L".join(
-        f"{svg.format_length(_UNITS * x)} {svg.format_length(_HEIGHT * (1 - up))}" for x, up in points
-    )
+def _draw_path(places: Iterable[tuple[float, float]], kind: str, end: str = "") -> Markup:
+    corners = (f"{svg.format_length(_UNITS * x)} {svg.format_length(y)}" for x, y in places)
+    return svg.make_tag("path", d=f"M{'L'.join(corners)}{end}", class_=kind)
 
 
 def _draw_point(point: _Point, top: float, *, has_whisker: bool) -> Markup:
-    y = _compute_y(top, point.y)
+    y = top + point.y
     parts: list[str] = []
     if has_whisker and point.interval:
-        low, high = (_compute_y(top, end) for end in point.interval)
-        parts.append(svg.draw_line(point.x, point.x, low, high, "whisker"))
+        low, high = point.interval
+        parts.append(svg.draw_line(point.x, point.x, top + low, top + high, "whisker"))
     parts.append(svg.draw_dot(point.x, y, "dot" if point.decided else "dot hollow", 3))
     if point.alarm:
         mark = svg.make_tag("path", d="M-6 -14H6L0 -4Z", class_="alarm")

@@ -9,8 +9,12 @@ from judge.analysis.judged_run import JudgedRun
 from judge.config.nightly import NightlyConfig
 from judge.flags import LABEL
 from judge.measure.measures import parse_measures
-from judge.nightly.possible_drops import find_possible_drops, regrade
-from judge.nightly.regression_test import combine_with_baseline, run_regression_test
+from judge.nightly.regression_test import (
+    combine_with_baseline,
+    find_possible_drops,
+    regrade,
+    run_regression_test,
+)
 from judge.records import Judgment
 from tests.unit.analysis.test_combined_runs import make_row, run
 
