@@ -96,27 +96,22 @@ def hash_settings(settings: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _fill_template(template: Mapping[str, object], values: Mapping[str, _Value]) -> dict[str, Any]:
+def _fill_template(template: Any, values: Mapping[str, _Value]) -> Any:  # noqa: ANN401 - JSON
     """Return `template` with the values of its placeholders, without parts that have no value.
 
     A part that is one placeholder keeps the type of the value, so that a count stays a number in JSON.
     """
-    filled = {name: _fill_part(part, values) for name, part in template.items()}
-    return {name: part for name, part in filled.items() if part is not None}
-
-
-def _fill_part(part: Any, values: Mapping[str, _Value]) -> Any:  # noqa: ANN401 - JSON
-    if isinstance(part, Mapping):
-        return _fill_template(part, values)
-    if isinstance(part, list):
-        filled = (_fill_part(item, values) for item in part)
-        return [item for item in filled if item is not None]
-    if not isinstance(part, str):
-        return part
-    if whole := _PLACEHOLDER.fullmatch(part):
+    if isinstance(template, Mapping):
+        parts = {name: _fill_template(part, values) for name, part in template.items()}
+        return {name: part for name, part in parts.items() if part is not None}
+    if isinstance(template, list):
+        return [part for item in template if (part := _fill_template(item, values)) is not None]
+    if not isinstance(template, str):
+        return template
+    if whole := _PLACEHOLDER.fullmatch(template):
         return values[whole[1]]
     # A language or country that is not set is empty.
-    return _PLACEHOLDER.sub(lambda match: "" if values[match[1]] is None else str(values[match[1]]), part)
+    return _PLACEHOLDER.sub(lambda match: "" if values[match[1]] is None else str(values[match[1]]), template)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +213,10 @@ class HttpEngine:
         path, mark, rest = engine.path.partition("?")
         quoted = {name: value and quote(str(value), safe="") for name, value in values.items()}
         # A parameter is left out where its placeholder has no value.
-        parts = (part for part in rest.split("&") if _fill_part(part.partition("=")[2], quoted) is not None)
-        path = _fill_part(f"{path}{mark}{'&'.join(parts)}", quoted).rstrip("?")
+        parts = [
+            part for part in rest.split("&") if _fill_template(part.partition("=")[2], quoted) is not None
+        ]
+        path = _fill_template(f"{path}{mark}{'&'.join(parts)}", quoted).rstrip("?")
         params = urlencode(_fill_template(engine.params, values))
         body = "" if engine.body is None else dump_json(_fill_template(engine.body, values))
         templates = (*engine.headers.items(), *engine.secrets.items())

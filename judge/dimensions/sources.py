@@ -231,11 +231,10 @@ def parse_day(text: str, today: date | None = None) -> date | None:
     except (ValueError, OverflowError):
         return None
     for form in _DAY_FORMATS:
-        try:
+        with suppress(ValueError):
             return datetime.strptime(text, form).date()
-        except ValueError:
-            continue
-    try:
+    with suppress(
+        ValueError, OverflowError
+    ):  # the latter for an offset of more digits than a number of C has
         return parsedate_to_datetime(text).date()
-    except (ValueError, OverflowError):  # the latter for an offset of more digits than a number of C has
-        return None
+    return None

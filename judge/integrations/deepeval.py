@@ -186,19 +186,17 @@ def _make_verdict_rows(judged_pairs: JudgedPairs, relevant_from: int) -> list[Sn
     by_snippet = {
         judgment.snippet_id: judgment for judgment in judged_pairs.judgments if judgment.repeat == 1
     }
-    rows = []
-    for rank, snippet in enumerate(ranking.snippets[: judged_pairs.pool.depth], start=1):
-        judgment = by_snippet[snippet.id]
-        grade = judgment.grade or 0
-        row = SnippetVerdict(
+    ranked = [by_snippet[snippet.id] for snippet in ranking.snippets[: judged_pairs.pool.depth]]
+    return [
+        SnippetVerdict(
             rank=rank,
-            verdict="yes" if grade >= relevant_from else "no",
+            verdict="yes" if (grade := judgment.grade or 0) >= relevant_from else "no",
             grade=grade,
             reason=judgment.reason,
             flags=list(judgment.flags),
         )
-        rows.append(row)
-    return rows
+        for rank, judgment in enumerate(ranked, start=1)
+    ]
 
 
 async def _generate_reply(resources: Resources, text: str, schema: type[_SchemaT] | None) -> str | _SchemaT:

@@ -36,11 +36,10 @@ _OF_ASSESSOR: frozenset[Change] = frozenset({"model", "prompt", "scale"})
 #: the pool of both.
 Kind = Literal["mean", "change"]
 #: Changes over which values of a kind mean different things.
+_BREAKING_MEANS: frozenset[Change] = _OF_ASSESSOR | {"assessor", "assessor again", "engine settings"}
 _BREAKING: Mapping[Kind, frozenset[Change]] = {
-    "mean": frozenset({"model", "prompt", "scale", "assessor", "assessor again", "engine settings"}),
-    "change": frozenset(
-        {"model", "prompt", "scale", "assessor", "assessor again", "engine settings", "baseline"}
-    ),
+    "mean": _BREAKING_MEANS,
+    "change": _BREAKING_MEANS | {"baseline"},
 }
 
 

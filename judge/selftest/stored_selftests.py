@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -165,26 +165,20 @@ def update_selftests(store: Path, entries: Mapping[str, SelfTestEntry]) -> dict[
 
 
 def _find_similar(folder: RunFolder, name: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Return how the most similar stored self-test of the same model differs from `options`; {} for none."""
-    model = name.rpartition("/")[0]
-    differing = [
-        {
-            key: result.options.get(key, "")
-            for key in dict.fromkeys((*options, *result.options))
-            if options.get(key, "") != result.options.get(key, "")
-        }
-        for result in _read_results(folder, model)
-    ]
-    return min(differing, key=len, default={})
+    """Return how the most similar stored self-test of the same model differs from `options`; {} for none.
 
-
-def _read_results(folder: RunFolder, model: str) -> Iterator[SelfTestResult]:
-    """Yield the stored self-tests of `model`; files that cannot be read are left out."""
+    Files that cannot be read are left out.
+    """
+    model, differing = name.rpartition("/")[0], []
     for path in sorted(folder.path.glob(f"{_ODD.sub('_', model)[:80]}*.json")):
         with suppress(InputError):
             result = _read_result(folder, path.name)
             if result is not None and result.model == model:
-                yield result
+                values = {**dict.fromkeys(options, ""), **result.options}
+                differing.append(
+                    {key: value for key, value in values.items() if value != options.get(key, "")}
+                )
+    return min(differing, key=len, default={})
 
 
 def _read_result(folder: RunFolder, name: str) -> SelfTestResult | None:
