@@ -15,9 +15,9 @@ from judge.dimensions.dimension import DimensionOptions, QuestionCount
 from judge.dimensions.diversity import measure_diversity, measure_embedding_diversity
 from judge.dimensions.expected_gains import measure_expected_gains
 from judge.dimensions.feedback import measure_feedback
+from judge.dimensions.freshness import measure_freshness
 from judge.dimensions.points import count_point_questions, measure_points
-from judge.dimensions.site_grades import count_site_questions, measure_site_grades
-from judge.dimensions.sources import measure_freshness, measure_sites
+from judge.dimensions.sites import count_site_questions, measure_site_grades, measure_sites
 from judge.dimensions.trade_offs import measure_costs, measure_total
 from judge.errors import InputError
 from judge.messages import Message, OptionName, SeparatedNames

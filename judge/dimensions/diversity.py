@@ -23,7 +23,7 @@ from judge.analysis.dimension_summary import (
 )
 from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.dimensions.dimension import DimensionOptions
-from judge.dimensions.sources import find_site
+from judge.dimensions.sites import find_site
 from judge.errors import InputError
 from judge.measure.engine_agreement import rbo
 from judge.measure.formulas import find_largest_value

@@ -12,7 +12,7 @@ from judge.dimensions.answers import ANSWER, GRADE_ANSWER
 from judge.dimensions.dimension import make_question_pair
 from judge.dimensions.points import FIND_SUPPORT, LIST_POINTS
 from judge.dimensions.reasons import CLASSIFY_REASONS, EXPLAIN
-from judge.dimensions.site_grades import GRADE_SITE
+from judge.dimensions.sites import GRADE_SITE
 from judge.errors import ReplyParseError
 from judge.list_comparison import COMPARE_LISTS
 from judge.records import Lang, Query

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge.dimensions.sources import find_site, load_classes, measure_ages, measure_classes, parse_day
+from judge.dimensions.freshness import measure_ages, parse_day
+from judge.dimensions.sites import find_site, load_classes, measure_classes
 from tests.support.cases import check_each
 from tests.support.factories import list_rows
 
