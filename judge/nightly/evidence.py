@@ -1,12 +1,10 @@
 """The evidence of a night: this night's run, its queries and its canaries beside the baseline."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 
-from judge.analysis.combine_runs import CombinedRuns
-from judge.analysis.grade_shift import GradeShift
 from judge.analysis.summary import Summary
 from judge.completeness import advise_on_failed_pairs, describe_failures
 from judge.config.nightly import NightlyConfig
@@ -26,7 +24,6 @@ from judge.nightly.query_drift import (
     find_query_changes,
     measure_query_drift,
 )
-from judge.nightly.record import QueryDrift
 from judge.nightly.stores import JudgedNight
 from judge.run_identity import choose_store_path
 from judge.runs.run_result import RunResult
@@ -44,100 +41,77 @@ def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """The run of the night beside that of the baseline; empty where one of them is missing.
-
-    `combined` is both on one pool, None where they are not comparable, and `shift` the change of the grades
-    of pairs that both judged, None where chance explains it.
-    """
-
-    query_drift: QueryDrift | None = None
-    query_changes: Sequence[str] = ()
-    dropped: Sequence[str] = ()
-    combined: CombinedRuns | None = None
-    shift: GradeShift | None = None
-
-
 def gather_evidence(context: NightContext, judged_night: JudgedNight) -> Evidence:
     """Return all evidence of the night: of what it judged, and of the comparison with the baseline."""
     baseline, run, canaries = context.baseline, judged_night.run, judged_night.canaries
-    comparison = _compare(context, judged_night, run, baseline) if run and baseline else _Comparison()
-    unavailable = _find_unavailable_engines(context, run) if run else {}
-    later_models = _find_later_models(judged_night, baseline) if run else []
-    changes = _find_assessor_changes(context, judged_night, comparison, later_models)
-    is_mixed = bool(run and baseline and changes) and judged_night.quarantined_store is None
-    # No canary shows that the verdicts are of two assessors.
-    is_suspect = is_mixed and not later_models and bool(canaries and canaries.compares_with_baseline)
-    remarks: Sequence[str] = ()
-    if comparison.query_drift and comparison.combined is None:
-        remarks = tuple(describe_coverage(comparison.query_drift, is_compared=False))
     missing = list(judged_night.missing)
     if missing:
         missing[-1] = Message(
             "{reason}; to continue this night: {command}", reason=missing[-1], command=context.command
         )
+    later_models = _find_later_models(judged_night, baseline) if run else []
     evidence = Evidence(
         has_baseline=baseline is not None,
         command=context.command,
-        to_accept=_advise_on_acceptance(context, judged_night, unavailable, is_mixed=is_mixed),
-        assessor_changes=changes,
+        assessor_changes=[*judged_night.early_changes, *later_models],
         missing=missing,
-        query_changes=comparison.query_changes,
         engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else [],
-        unavailable=unavailable,
-        dropped=comparison.dropped,
-        query_drift=comparison.query_drift,
-        remarks=remarks,
+        unavailable=_find_unavailable_engines(context, run) if run else {},
         are_settings_changed=bool(judged_night.setting_changes),
-        suspect_store=str(choose_store_path(context.config)) if is_suspect else "",
         is_stopped=run is None and not judged_night.missing,
     )
-    return _add_test(evidence, context, judged_night, comparison)
+    is_mixed = is_suspect = False
+    if run and baseline:
+        if not later_models:
+            new_models = _find_new_models(run.summary, baseline, canaries, context.options)
+            evidence = replace(evidence, assessor_changes=[*evidence.assessor_changes, *new_models])
+        evidence = _compare(evidence, context, run, baseline)
+        is_mixed = bool(evidence.assessor_changes) and judged_night.quarantined_store is None
+        # No canary shows that the verdicts are of two assessors.
+        is_suspect = is_mixed and not later_models and bool(canaries and canaries.compares_with_baseline)
+    return replace(
+        evidence,
+        to_accept=_advise_on_acceptance(context, judged_night, evidence.unavailable, is_mixed=is_mixed),
+        suspect_store=str(choose_store_path(context.config)) if is_suspect else "",
+    )
 
 
-def _compare(
-    context: NightContext, judged_night: JudgedNight, run: RunResult, baseline: Baseline
-) -> _Comparison:
+def _compare(evidence: Evidence, context: NightContext, run: RunResult, baseline: Baseline) -> Evidence:
+    """Return the evidence with what the runs of the night and of the baseline show beside each other.
+
+    Where the names of models are the same, the pairs that both judged can show another assessor. Then engines
+    that dropped by more than this explains are possible drops.
+    """
     options, to_accept = context.options, make_set_command(context.folder.path)
-    query_drift = measure_query_drift(run, baseline.run)
-    query_changes = tuple(find_query_changes(query_drift, options.min_shared, to_accept))
-    combined, shift = None, None
-    has_same_depth = context.config.depth == baseline.run.pool.depth
-    if has_same_depth and not (query_changes or judged_night.setting_changes):
-        combined = regression_test.combine_with_baseline(run, baseline.run, context.measures)
-        shift = combined.shift if combined.shift and combined.shift.p < options.canary_alpha else None
+    drift = measure_query_drift(run, baseline.run)
+    query_changes = tuple(find_query_changes(drift, options.min_shared, to_accept))
     dropped = engine_answers.find_dropped(
         run.summary.engines, baseline.engines, context.command, to_accept, is_collected=context.is_collected
     )
-    return _Comparison(query_drift, query_changes, tuple(dropped), combined, shift)
-
-
-def _find_assessor_changes(
-    context: NightContext, judged_night: JudgedNight, comparison: _Comparison, later_models: Sequence[str]
-) -> list[str]:
-    """Return why the assessor changed, before the pool was judged and meanwhile.
-
-    The names of models and, where they are the same, the pairs that both runs judged show another assessor.
-    """
-    run, baseline, shift = judged_night.run, context.baseline, comparison.shift
-    if baseline is None:
-        later_models = [
-            Message("{reason}; make the next night the baseline", reason=text) for text in later_models
-        ]
-    changes = [*judged_night.early_changes, *later_models]
-    if run and baseline and not later_models:
-        changes += _find_new_models(run.summary, baseline, judged_night.canaries, context.options)
-    if shift and not changes:
-        changes.append(
-            Message(
-                "pairs that both runs judged were {change} (by {grades:.2f} grades), p = {p:.2g}",
-                change=shift.change,
-                grades=abs(shift.by),
-                p=shift.p,
-            )
+    evidence = replace(evidence, query_drift=drift, query_changes=query_changes, dropped=tuple(dropped))
+    has_same_depth = context.config.depth == baseline.run.pool.depth
+    if not has_same_depth or query_changes or evidence.are_settings_changed:
+        return replace(evidence, remarks=tuple(describe_coverage(drift, is_compared=False)))
+    combined = regression_test.combine_with_baseline(run, baseline.run, context.measures)
+    shift = combined.shift
+    if shift and shift.p < options.canary_alpha and not evidence.assessor_changes:
+        change = Message(
+            "pairs that both runs judged were {change} (by {grades:.2f} grades), p = {p:.2g}",
+            change=shift.change,
+            grades=abs(shift.by),
+            p=shift.p,
         )
-    return changes
+        evidence = replace(evidence, assessor_changes=[change])
+    if evidence.missing or evidence.engine_setting_changes:
+        return evidence
+    outcomes = regression_test.run_regression_test(combined, evidence.unavailable, options)
+    if evidence.assessor_changes:
+        drops = regression_test.find_possible_drops(
+            run, baseline.run, outcomes, evidence.unavailable, options
+        )
+        return replace(evidence, possible_drops=tuple(drops))
+    remarks = describe_query_drift(drift), regression_test.describe_comparison(combined, outcomes, options)
+    return replace(evidence, outcomes=outcomes, remarks=tuple(chain(*remarks)))
 
 
 def _advise_on_acceptance(
@@ -169,28 +143,6 @@ def _advise_on_acceptance(
     )
 
 
-def _add_test(
-    evidence: Evidence, context: NightContext, judged_night: JudgedNight, comparison: _Comparison
-) -> Evidence:
-    """Return the evidence with the regression test of both runs, where they are comparable.
-
-    With changes of the assessor, engines that dropped by more than these explain are possible drops.
-    """
-    run, baseline, options = judged_night.run, context.baseline, context.options
-    combined, drift = comparison.combined, comparison.query_drift
-    is_testable = not (evidence.missing or evidence.engine_setting_changes)
-    if not (is_testable and run and baseline and combined and drift):
-        return evidence
-    outcomes = regression_test.run_regression_test(combined, evidence.unavailable, options)
-    if evidence.assessor_changes:
-        drops = regression_test.find_possible_drops(
-            run, baseline.run, outcomes, evidence.unavailable, options
-        )
-        return replace(evidence, possible_drops=tuple(drops))
-    remarks = describe_query_drift(drift), regression_test.describe_comparison(combined, outcomes, options)
-    return replace(evidence, outcomes=outcomes, remarks=tuple(chain(*remarks)))
-
-
 def _find_later_models(judged_night: JudgedNight, baseline: Baseline | None) -> list[str]:
     """Return a sentence when models graded tonight whose names are new since the canaries."""
     summaries = judged_night.canaries.summaries if judged_night.canaries else ()
@@ -198,14 +150,13 @@ def _find_later_models(judged_night: JudgedNight, baseline: Baseline | None) -> 
     later = {*judged_night.served} - at_canaries - {*(baseline.reference.served if baseline else ())}
     if not later or not at_canaries:
         return []
-    return [
-        Message(
-            "the served model changed after the canaries: the server names {now} in later replies, {before}"
-            " in those to the canaries",
-            now=NameList(sorted(later)),
-            before=NameList(sorted(at_canaries)),
-        )
-    ]
+    change = Message(
+        "the served model changed after the canaries: the server names {now} in later replies, {before} in"
+        " those to the canaries",
+        now=NameList(sorted(later)),
+        before=NameList(sorted(at_canaries)),
+    )
+    return [change if baseline else Message("{reason}; make the next night the baseline", reason=change)]
 
 
 def _find_new_models(
