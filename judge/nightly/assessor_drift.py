@@ -310,13 +310,9 @@ def _shuffle_moves(
             [np.concatenate(moves) for moves, other in zip(nights, sizes, strict=True) if other == size]
         )
         mixed = rng.permuted(np.broadcast_to(grades, (_SHUFFLES, *grades.shape)), axis=-1)
-        yield _compute_mean_change(grades, size[0]), _compute_mean_change(mixed, size[0])
-
-
-def _compute_mean_change(grades: Floats, tonight: int) -> Floats:
-    """Return the mean of the first `tonight` grades on the last axis, less the mean of the rest."""
-    change: Floats = grades[..., :tonight].mean(-1) - grades[..., tonight:].mean(-1)
-    return change
+        # The mean of tonight's grades less that of the others.
+        weights = np.repeat([1 / size[0], -1 / size[1]], size)
+        yield grades @ weights, mixed @ weights
 
 
 def _summarise_canaries(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, get_args
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from judge.analysis.summary import SCHEMA_VERSION
 from judge.characters import make_natural_key
@@ -51,7 +51,9 @@ _StoredText = Annotated[
 ]
 #: Early files of version 1 do not have the count, which stands for 0.
 _Count = Annotated[int, BeforeValidator(lambda count: count or 0)]
-_DriftedStorePath = Annotated[str, Field(pattern=rf"^\.\.[/\\]{QUARANTINED_STORE.pattern}$")]
+#: Nights of Windows, which has another separator, are read on every system.
+WITH_SLASHES = AfterValidator(lambda path: path.replace("\\", "/"))
+_DriftedStorePath = Annotated[str, Field(pattern=rf"^\.\.[/\\]{QUARANTINED_STORE.pattern}$"), WITH_SLASHES]
 
 _STATUSES_OF_VERSION_1 = {
     "judge drift": "assessor drift",

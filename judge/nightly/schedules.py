@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -112,9 +113,8 @@ def _read_needs(toml: Path) -> _JobNeeds:
     options = NightlyConfig.load(read_section(toml, "nightly"), toml)
     collect = read_section(toml, "collect")
     webhook = (options.webhook.url_env, options.webhook.secret_env) if options.webhook else ()
-    variables = dict.fromkeys(
-        (*_iter_model_variables(config), *_iter_engine_variables(toml, collect), *filter(None, webhook))
-    )
+    names = chain(_iter_model_variables(config), _iter_engine_variables(toml, collect), webhook)
+    variables = dict.fromkeys(filter(None, names))
     for name in variables:
         if not VARIABLE.fullmatch(name):
             raise InputError(
@@ -130,7 +130,7 @@ def _read_needs(toml: Path) -> _JobNeeds:
 
 
 def _iter_model_variables(config: Config) -> Iterator[str]:
-    """Yield the keys of the models, and the addresses that this environment sets."""
+    """Yield the variables of the keys of models, and of the addresses that this environment sets."""
     for spec in filter(None, config.models):
         model, address = split_address(spec)
         kind, _, name = model.partition(":")
@@ -153,14 +153,13 @@ def _iter_engine_variables(toml: Path, collect: TomlTable) -> Iterator[str]:
     for spec in config.engines:
         kind, _, name = spec.partition(":")
         if spec in KNOWN:
-            yield from filter(None, (KNOWN[spec].key,))
+            yield KNOWN[spec].key
             if not KNOWN[spec].base_url and spec not in config.base_urls:
                 yield KNOWN[spec].base_env
         elif kind == "http":
-            yield from filter(None, (read_custom_engine(name, config.engine_tables.get(name, {})).key,))
-        elif kind == "langchain":
-            known_class = KNOWN_CLASSES.get(name.rpartition(":")[2])
-            yield from filter(None, (known_class and known_class.key,))
+            yield read_custom_engine(name, config.engine_tables.get(name, {})).key
+        elif kind == "langchain" and (known_class := KNOWN_CLASSES.get(name.rpartition(":")[2])):
+            yield known_class.key
 
 
 def _list_extras(config: Config, collect: TomlTable) -> set[str]:

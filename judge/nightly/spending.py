@@ -23,7 +23,7 @@ from judge.config.run import Config
 from judge.errors import InputError
 from judge.messages import Message, join_messages
 from judge.nightly.context import NOT_IN_REQUESTS, NightContext
-from judge.nightly.record import STORE_OF_NIGHT, NightCost
+from judge.nightly.record import STORE_OF_NIGHT, WITH_SLASHES, NightCost
 from judge.pricing.costs import Cost, add_costs, sum_cost
 from judge.pricing.prices import Price, find_common_price
 from judge.records import Call, Pair
@@ -37,7 +37,9 @@ from judge.store import store_files
 _SPENDING_FILE = "paid.json"
 _CANARY_STORE = r"canaries(-[1-9][0-9]*)?[/\\]verdicts\.sqlite"
 #: The path of a store from the folder of a night, with the separator of any system.
-_StorePath = Annotated[str, Field(pattern=rf"^(\.\.[/\\]{STORE_OF_NIGHT.pattern}|{_CANARY_STORE})$")]
+_StorePath = Annotated[
+    str, Field(pattern=rf"^(\.\.[/\\]{STORE_OF_NIGHT.pattern}|{_CANARY_STORE})$"), WITH_SLASHES
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,8 @@ def start_counting(night: RunFolder, store: Path) -> None:
     """Count the calls in `store` for the night from here on; those before were paid or counted already."""
     spending = _read_spending(night)
     last_call = store_files.clear_leases(store)
-    _write_spending(
-        night, replace(spending, counted={**spending.counted, relpath(store, night.path): last_call})
-    )
+    name = Path(relpath(store, night.path)).as_posix()
+    _write_spending(night, replace(spending, counted={**spending.counted, name: last_call}))
 
 
 def count_night_calls(
@@ -74,8 +75,7 @@ def count_night_calls(
     counted, lost_count, served = {}, 0, {*spending.served}
     calls: list[tuple[str, Call]] = []
     for name, before in spending.counted.items():
-        # Files of Windows have its separator.
-        store = night.path / name.replace("\\", "/")
+        store = night.path / name
         RunFolder(store.parent).check_no_link()
         if store.exists():
             new = store_files.settle_new_calls(store, before)

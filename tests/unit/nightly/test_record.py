@@ -49,6 +49,12 @@ def test_a_record_is_written_and_read_back_the_same(tmp_path: Path, values: dict
         assert stored[name] == values[name]
 
 
+def test_the_path_of_a_store_from_windows_leads_to_it_on_every_system() -> None:
+    store = "..\\verdicts.drifted-2026-05-09.sqlite"
+    record = parse_record({**make_drift(), "quarantined_store": store})
+    assert record.quarantined_store == "../verdicts.drifted-2026-05-09.sqlite"
+
+
 def test_a_record_of_version_1_is_read_with_the_words_of_version_2() -> None:
     values = json.loads((HERE / "night_version_1.json").read_text(encoding="utf-8"))
     record = record_from_json(deepcopy(values), "night.json")
