@@ -10,7 +10,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import repeat
 from pathlib import Path
 
 import msgspec
@@ -117,15 +116,15 @@ class EngineAnswer:
     """One engine's answer to one query, or a page of it: `results`, and the latency of its calls in ms.
 
     `keys` are those of a response that lacks the path of the results, None where it has the path, or where
-    the path is no option. `missing` is the next call to make, None when the answer is whole. `unreadable`
-    says why a stored response is no answer with the paths of the engine's table, None where it is one.
+    the path is no option. `missing` is the next call to make, None when the answer is whole. `error` says why
+    there is no answer: calls are missing, or a stored response is none with the paths of the engine's table.
     """
 
     results: tuple[Mapping[str, str], ...]
     latency_ms: float
     keys: tuple[str, ...] | None = None
     missing: EngineRequest | None = None
-    unreadable: Message | None = None
+    error: Message | None = None
 
 
 class CollectedResults:
@@ -178,7 +177,7 @@ class CollectedResults:
                 unreadable = error
                 reason = _make_reason(error.kind, mask(error.detail, *source.secrets))
                 if source.table and error.kind == "unreadable":  # corrected paths may read it
-                    pages[entry.request] = EngineAnswer((), entry.latency_ms, unreadable=reason)
+                    pages[entry.request] = EngineAnswer((), entry.latency_ms, error=reason)
         else:
             kind, separator, detail = entry.error.partition(": ")
             reason = _make_reason(kind, detail) if separator else Message(kind)
@@ -192,9 +191,12 @@ class CollectedResults:
         latency, keys = 0.0, None
         for request in source.make_requests(query.text, self.depth):
             if request not in pages:
-                return EngineAnswer(tuple(rows), latency, missing=request)
+                latest = self._latest_errors.get(source.name, _ENDED_BEFORE)
+                skipped = Message("{name}: {value}", name=Message("not asked"), value=latest)
+                error = self._errors.get((source.name, query.id), skipped)
+                return EngineAnswer(tuple(rows), latency, missing=request, error=error)
             page = pages[request]
-            if page.unreadable:  # the response is wrong, not the table, where others are readable
+            if page.error:  # the response is wrong, not the table, where others are readable
                 return replace(page, missing=request if source.name in self._readable else None)
             rows += page.results
             latency += page.latency_ms
@@ -211,16 +213,7 @@ class CollectedResults:
             return answers
         detail = Message("the response has no {path!r} (results)", path=source.shape.results)
         reason = _make_reason("unreadable", detail)
-        return [answer if answer.missing else replace(answer, unreadable=reason) for answer in answers]
-
-    def _find_error(self, source: ResultSource, query: QueryRow, answer: EngineAnswer) -> Message | None:
-        """Return why there is no answer to a query, None if there is: its error, or one of another query."""
-        if answer.unreadable or not answer.missing:
-            return answer.unreadable
-        if own := self._errors.get((source.name, query.id)):
-            return own
-        latest = self._latest_errors.get(source.name, _ENDED_BEFORE)
-        return Message("{name}: {value}", name=Message("not asked"), value=latest)
+        return [answer if answer.missing else replace(answer, error=reason) for answer in answers]
 
     def make_rows(self) -> Iterator[InputRecord]:
         """Yield the dataset, one row per query in the nested form, engines by name."""
@@ -228,8 +221,8 @@ class CollectedResults:
         for query, *answers in zip(self.queries, *map(self.find_answers, sources), strict=True):
             engines: dict[str, InputRecord] = {}
             for source, answer in zip(sources, answers, strict=True):
-                if error := self._find_error(source, query, answer):
-                    engines[source.name] = {"error": str(error)}
+                if answer.error:
+                    engines[source.name] = {"error": str(answer.error)}
                 else:
                     engines[source.name] = {"results": list(answer.results), "latency_ms": answer.latency_ms}
             yield {**query.row, "engines": engines}
@@ -237,10 +230,9 @@ class CollectedResults:
     def tally(self, source: ResultSource) -> EngineTally:
         """Return the counts of the queries and results of an engine."""
         answers = self.find_answers(source)
-        reasons = map(self._find_error, repeat(source), self.queries, answers)
-        errors = Counter(reason for reason in reasons if reason)
-        lists = [answer.results for answer in answers if not (answer.missing or answer.unreadable)]
-        keys = [answer.keys for answer in answers if answer.unreadable and not answer.missing]
+        errors = Counter(answer.error for answer in answers if answer.error)
+        lists = [answer.results for answer in answers if not answer.error]
+        keys = [answer.keys for answer in answers if answer.error and not answer.missing]
         return EngineTally(
             answered=len(lists),
             empty=sum(not rows for rows in lists),
