@@ -271,14 +271,12 @@ def find_grade_drift(
             grades=comparison,
         )
     if p_shift < level and abs(shift) >= options.min_shift:
-        if shift > 0:
-            yield Message(
-                "the assessor has become more generous: by {shift:.2f} grades over all canaries", shift=shift
-            )
-        else:
-            yield Message(
-                "the assessor has become stricter: by {shift:.2f} grades over all canaries", shift=-shift
-            )
+        yield Message(
+            "the assessor has become more generous: by {shift:.2f} grades over all canaries"
+            if shift > 0
+            else "the assessor has become stricter: by {shift:.2f} grades over all canaries",
+            shift=abs(shift),
+        )
 
 
 def _compute_p_values(now: Sequence[Floats], then: Sequence[Floats], flip_rate: float) -> tuple[float, float]:

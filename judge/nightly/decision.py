@@ -156,17 +156,13 @@ def describe_drop(outcome: RegressionOutcome) -> Message:
 def _describe_incomplete(evidence: Evidence) -> Iterator[str]:
     for outcome in evidence.outcomes:
         if outcome.outcome == "incomplete" and outcome.engine not in evidence.unavailable:
-            if outcome.n:
-                yield Message(
-                    "{outcome.engine}: {outcome.mean_name} may have fallen: grades of unjudged snippets could"
-                    " reverse the result; to judge these: {command}",
-                    outcome=outcome,
-                    command=evidence.command,
-                )
-            else:
-                yield Message(
-                    "{outcome.engine}: {outcome.mean_name} cannot be compared: no query has a value at the"
-                    " baseline and tonight, because its pool has no relevant result or the engine gave no"
-                    " answer; to compare by other measures, set measures in [nightly]",
-                    outcome=outcome,
-                )
+            yield Message(
+                "{outcome.engine}: {outcome.mean_name} may have fallen: grades of unjudged snippets could"
+                " reverse the result; to judge these: {command}"
+                if outcome.n
+                else "{outcome.engine}: {outcome.mean_name} cannot be compared: no query has a value at the"
+                " baseline and tonight, because its pool has no relevant result or the engine gave no"
+                " answer; to compare by other measures, set measures in [nightly]",
+                outcome=outcome,
+                command=evidence.command,
+            )

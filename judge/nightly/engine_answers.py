@@ -12,9 +12,8 @@ _LOST_TEXT = 0.3
 
 
 def _name_error(engine: str, errors: Mapping[str, str]) -> Message:
-    return (
-        Message(", most often {reason}", reason=Message(errors[engine])) if engine in errors else Message("")
-    )
+    reason = errors.get(engine)
+    return Message(", most often {reason}", reason=Message(reason)) if reason else Message("")
 
 
 def find_unavailable(
@@ -58,10 +57,10 @@ def find_without_text(
     `shares` is the share of empty snippets among each engine's results tonight, where it is known. An engine
     that had as many at the baseline is accepted. `is_collected` is True when the night asked the engines.
     """
-    advice = (
-        Message("was a field of its answers renamed? Correct its `fields`")
+    advice = Message(
+        "was a field of its answers renamed? Correct its `fields`"
         if is_collected
-        else Message("was a field renamed? Correct the dataset")
+        else "was a field renamed? Correct the dataset"
     )
     for engine in sorted(shares, key=make_natural_key):
         share = shares[engine]

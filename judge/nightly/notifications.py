@@ -312,14 +312,12 @@ async def _read_beginning(response: aiohttp.ClientResponse) -> bytes:
 
 def _read_rejection(raw: bytes) -> str:
     """Return why Feishu (code), DingTalk or WeCom (errcode) rejected the message, empty if it did not."""
-    try:
-        body = json.loads(raw)
-        if not isinstance(body, dict):
-            return ""
-    except (ValueError, RecursionError):
-        return ""
-    code, reason = body.get("errcode", body.get("code", 0)), body.get("errmsg", body.get("msg", ""))
-    return "" if code in (0, "0") else Message("rejected with {code!r}: {reason}", code=code, reason=reason)
+    with suppress(ValueError, RecursionError):
+        if isinstance(body := json.loads(raw), dict):
+            code, reason = body.get("errcode", body.get("code", 0)), body.get("errmsg", body.get("msg", ""))
+            if code not in (0, "0"):
+                return Message("rejected with {code!r}: {reason}", code=code, reason=reason)
+    return ""
 
 
 def _make_feishu_message(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, JsonDict]:

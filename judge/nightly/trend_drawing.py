@@ -22,7 +22,7 @@ from judge.nightly.trend_changes import CHANGE_TEXTS, Change, Kind, find_breaks,
 from judge.report.charts import svg
 from judge.report.charts.plot import Axis, PlotArea, make_axis
 from judge.report.charts.svg import Picture
-from judge.report.display_text import NOTHING, format_number, format_range
+from judge.report.display_text import format_number, format_range
 
 #: A break of more than this many usual intervals between nights is a gap.
 _GAP_INTERVALS = 3
@@ -194,8 +194,7 @@ def _title_changes(t: Translator, day: date, changes: Iterable[Change]) -> str:
 
 def _draw_row(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind, y: float) -> Markup:
     top = y + _TITLE
-    last = next((value for value in reversed(row.values) if value), None)
-    number_text = format_value(last, choose_number_format(kind, 3))
+    number_text = format_value(row.measured[-1], choose_number_format(kind, 3))
     area = PlotArea(axis, _LEFT, _WIDTH, top, top + _HEIGHT)
     is_signed = kind == "change"
     zero = area.find_height(0.0)
@@ -344,9 +343,7 @@ def choose_number_format(kind: Kind, digits: int = 4) -> str:
     return f"{'+' if kind == 'change' else ''}.{digits}f"
 
 
-def format_value(value: TrendValue | None, form: str) -> str:
-    """Return the value with its interval, a dash where there is none."""
-    if value is None:
-        return NOTHING
+def format_value(value: TrendValue, form: str) -> str:
+    """Return the value with its interval."""
     mean = format_number(value.value, form)
     return f"{mean} ({format_range(value.ci95, form)})" if value.ci95 else mean

@@ -111,9 +111,9 @@ def _draw_measure(timeline: Timeline, measure: str, kind: Kind) -> Chart | None:
     if not rows:
         return None
     mean = name_mean(measure)
-    title = make_text("{mean}, night by night", mean=mean)
-    if kind == "change":
-        title = make_text("{mean}, change from the baseline", mean=mean)
+    title = make_text(
+        "{mean}, change from the baseline" if kind == "change" else "{mean}, night by night", mean=mean
+    )
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
     picture = draw_rows(_make_keys(rows, kind), timeline, rows, kind, same_span=True)
     form = choose_number_format(kind)
@@ -217,18 +217,14 @@ def describe_shown_nights(nights: Sequence[NightRecord]) -> Bilingual | None:
 
 
 def _describe_chart(mean: str, kind: Kind, rows: Sequence[TrendRow], timeline: Timeline) -> Bilingual:
-    if kind == "change":
-        description = make_text(
-            "{mean} depends on what all engines found, so nights cannot be compared directly: this is each"
-            " night's difference from the baseline, both on one pool.",
-            mean=mean,
-        )
-    else:
-        description = make_text(
-            "Mean {mean} of each engine; this measure does not depend on the pool, so nights of one assessor"
-            " can be compared.",
-            mean=mean,
-        )
+    description = make_text(
+        "{mean} depends on what all engines found, so nights cannot be compared directly: this is each"
+        " night's difference from the baseline, both on one pool."
+        if kind == "change"
+        else "Mean {mean} of each engine; this measure does not depend on the pool, so nights of one assessor"
+        " can be compared.",
+        mean=mean,
+    )
     return make_text(
         "{description}{intervals} Equal slopes mean equal changes.{letters}",
         description=description,
