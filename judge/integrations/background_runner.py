@@ -8,13 +8,13 @@ import hashlib
 import json
 import threading
 import weakref
-from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from judge import factory, run_input
 from judge.assess.assessor import NO_VERDICT, Assessor
@@ -56,8 +56,9 @@ class Resources:
     client: ModelClient
     store: VerdictStore
     window: LeaseWindow
-    #: The store tells processes apart, not callers: two that ask the same at once would pay twice.
-    turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    #: The store tells processes apart, not callers: two that ask the same at once would pay twice. A lock
+    #: is there while a caller holds it or waits for it.
+    locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def judge(self, rows: Iterable[InputRecord], depth: int) -> JudgedPairs:
         """Return the judgments of `rows`, one result of one query each, down to `depth`.
@@ -66,7 +67,7 @@ class Resources:
         """
         pooled = store_dataset(run_input.open_reader(self.config, rows), depth, None)
         (query,) = pooled.dataset.queries
-        async with self.turns[query]:
+        async with self.locks.setdefault(query, asyncio.Lock()):
             member = PanelMember(self.assessor, self.client)
             plan = AssignmentPlan(pooled.pool.pairs, self.assessor, self.config.repeats)
             judging = await judge_pairs(plan, member, self.window, NullProgress())
@@ -92,7 +93,7 @@ class Resources:
         key_parts = [FREE_REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
         texts = [prompt.system, prompt.user]
         key = hashlib.sha256(json.dumps([*key_parts, *texts], sort_keys=True).encode()).hexdigest()
-        async with self.turns[key]:
+        async with self.locks.setdefault(key, asyncio.Lock()):
             while True:
                 with suppress(LeaseLost):
                     return await self._request_reply(key, prompt, accept)

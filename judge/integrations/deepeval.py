@@ -109,21 +109,22 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
     def measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float:
         """Return the score; raise JudgeError, and store it in `error`, when a snippet stays unjudged."""
         with self._record_failure():
-            rows = self._begin(test_case)
-            return self._settle(self._submit(rows).result() if rows else None)
+            rows = self._reset(test_case)
+            return self._set_score(self._judge_rows(rows).result() if rows else None)
 
     async def a_measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float:
         """Return the same as `measure`, without blocking the loop of the caller."""
         with self._record_failure():
-            rows = self._begin(test_case)
-            future = asyncio.wrap_future(self._submit(rows)) if rows else None
-            return self._settle(await future if future else None)
+            rows = self._reset(test_case)
+            future = asyncio.wrap_future(self._judge_rows(rows)) if rows else None
+            return self._set_score(await future if future else None)
 
     @property
     def __name__(self) -> str:
         return self._title
 
-    def _begin(self, test_case: LLMTestCase) -> list[InputRecord]:
+    def _reset(self, test_case: LLMTestCase) -> list[InputRecord]:
+        """Forget the last result; return the rows of the test case."""
         self.score, self.reason, self.success, self.error, self.verdicts = None, None, None, None, []
         if not test_case.input or test_case.retrieval_context is None:
             raise InputError("{metric} needs `input` and `retrieval_context`", metric=self._title)
@@ -137,7 +138,7 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
             for rank, text in enumerate(test_case.retrieval_context, start=1)
         ]
 
-    def _submit(self, rows: list[InputRecord]) -> Future[JudgedPairs]:
+    def _judge_rows(self, rows: list[InputRecord]) -> Future[JudgedPairs]:
         return self.model.runner.submit(lambda resources: resources.judge(rows, self.k))
 
     @contextmanager
@@ -148,7 +149,7 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
             self.error, self.success = str(error), False
             raise
 
-    def _settle(self, judged_pairs: JudgedPairs | None) -> float:
+    def _set_score(self, judged_pairs: JudgedPairs | None) -> float:
         self.score = 0.0
         if judged_pairs is not None:
             scale, data = self.model.config.grading, judged_pairs.data

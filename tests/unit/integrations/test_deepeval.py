@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from deepeval.test_case import LLMTestCase
 
     from judge.integrations import deepeval as ours
+    from judge.integrations.background_runner import Resources
 
 pytestmark = pytest.mark.skipif(find_spec("deepeval") is None, reason="the extra deepeval is missing")
 
@@ -89,6 +90,17 @@ def test_the_measures_of_a_list_with_every_verdict(model: ours.JudgeModel, serve
     ndcg = ours.ContextualRelevancyNDCG(model)
     assert asyncio.run(ndcg.a_measure(make_case())) == pytest.approx(0.892754, abs=1e-6)
     assert len(server.requests) == 6  # the second metric takes the first one's verdicts
+
+
+def test_no_lock_is_left_when_calls_have_ended(model: ours.JudgeModel) -> None:
+    from judge.integrations import deepeval as ours
+
+    async def count_locks(resources: Resources) -> int:
+        return len(resources.locks)
+
+    ours.ContextualRelevancyAP(model).measure(make_case())
+    model.generate("a question")
+    assert model.runner.submit(count_locks).result() == 0
 
 
 def test_through_evaluate_and_assert_test(model: ours.JudgeModel, tmp_path: Path) -> None:
