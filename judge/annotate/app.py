@@ -125,21 +125,25 @@ def _write_route(path: str, model: type[_Body], write: Callable[[_Body], PageAns
             if len(body) > max(_MAX_BODY, min(declared, _MOST_READ)):
                 break
         if len(body) > _MAX_BODY:
-            t = choose_translator(request.headers.get("accept-language", ""))
-            return _respond(413, {"error": t("the request has more than {most:,} bytes", most=_MAX_BODY)})
+            return _refuse(request, 413, Message("the request has more than {most:,} bytes", most=_MAX_BODY))
         return _answer(request, lambda: write(_read_body(model, body)))
 
     return Route(path, respond, methods=["POST"])
 
 
 def _answer(request: Request, ask: Callable[[], PageAnswer]) -> Response:
-    """Return the result of `ask` as JSON, or the reason why there is none, in the language of the page."""
+    """Return the result of `ask` as JSON, or the reason why there is none."""
     try:
         return _respond(200, to_json(ask()))
     except (InputError, StoreError) as error:
         status = 409 if isinstance(error, LabelConflict) else 400 if isinstance(error, InputError) else 507
-        t = choose_translator(request.headers.get("accept-language", ""))
-        return _respond(status, {"error": t(error.message)})
+        return _refuse(request, status, error.message)
+
+
+def _refuse(request: Request, status: int, why: Message) -> Response:
+    """Return why there is no answer, in the language of the page."""
+    t = choose_translator(request.headers.get("accept-language", ""))
+    return _respond(status, {"error": t(why)})
 
 
 def _respond(status: int, content: Mapping[str, object]) -> Response:
@@ -198,9 +202,7 @@ class Guarded:
         if refused is None and scope.get("raw_path", b"").decode("latin-1") != scope["path"]:
             refused = 404, Message("this server has no page at this address")
         if refused is not None:
-            status, why = refused
-            language = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
-            app = _respond(status, {"error": choose_translator(language)(why)})
+            app = _refuse(Request(scope), *refused)
         await app(scope, receive, send_safely)
 
 

@@ -43,13 +43,13 @@ def draw_pairs_to_label(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[PairK
     They are the pairs that `judge agree --plan` draws, so that more can be labelled later. Raises InputError
     when the pool has nothing to label.
     """
-    snippets: dict[str, list[PairKey]] = {}
+    keys: dict[str, list[PairKey]] = {}
     for pair in select_labellable(pool):
-        snippets.setdefault(pair.query.id, []).append(pair.key)
-    if not snippets:
+        keys.setdefault(pair.query.id, []).append(pair.key)
+    if not keys:
         raise InputError("the run has no pair to label")
-    chosen = draw_queries_to_label(list(snippets), min(count, len(snippets)))
-    return tuple(key for query_id in chosen for key in snippets[query_id])
+    chosen = draw_queries_to_label(list(keys), min(count, len(keys)))
+    return tuple(key for query_id in chosen for key in keys[query_id])
 
 
 def read_plan(path: Path, pool: Pool) -> tuple[tuple[PairKey, ...], frozenset[str]]:
