@@ -279,6 +279,7 @@ class _NightJob:
         spending.start_counting(self.context.folder, store)
         run_identity.update_identity(folder, run.identity)
         config = replace(run.config, out=str(folder.path), store=str(store))
+        # Neither kind writes the report, which begins with the decision of the night.
         return pipeline.run(
             config, dataset=run.pooled, progress=progress, spend_limit=self.spend_limit, kind=kind
         )

@@ -61,7 +61,7 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
             "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)
         )
     history = trend.read_history(folder)
-    nights, nights_folder = history.nights, relpath(folder, path.parent)
+    nights, nights_folder = history.nights, Path(relpath(folder, path.parent)).as_posix()
     timeline = Timeline(nights[-MAX_NIGHTS_ON_PAGE:])
     measures = trend.list_trend_measures(nights)
     charts = [_draw_measure(timeline, measure, kind) for measure, kind in measures.items()]
