@@ -9,7 +9,7 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextvars import copy_context
 from functools import partial
@@ -93,7 +93,7 @@ _SHAPE = ResponseShape(
     date=("date", "published_date", "publishedDate"),
 )
 #: Names of options and environment variables that hold keys.
-_SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
+_SECRET = re.compile(r"key|token|secret|password|authorization|cookie", re.IGNORECASE)
 
 
 class LangChainEngine:
@@ -115,8 +115,10 @@ class LangChainEngine:
             sys.path.insert(0, here)
         self.name = class_name
         self.depth_advice: str = Message("the options in [collect.engines.{name}.options]", name=class_name)
-        keys = [*_find_keys(options), *filter(_is_long, _find_keys(environ))]
-        long = (value for value in options.values() if isinstance(value, str) and _is_long(value))
+        texts = list(_iter_texts(options))
+        keys = [text for name, text in texts if _SECRET.search(name)]
+        keys += [text for name, text in environ.items() if _SECRET.search(name) and _is_long(text)]
+        long = (text for _, text in texts if _is_long(text))
         self.secrets = tuple(dict.fromkeys((*keys, *long)))
         self._keys = keys
         self._spec = spec
@@ -155,9 +157,16 @@ class LangChainEngine:
         return Response(200, remove_secrets(self._keys, outcome), {})
 
 
-def _find_keys(table: Mapping[str, object]) -> Iterable[str]:
-    """Return the texts that the table holds under names of keys."""
-    return (value for name, value in table.items() if isinstance(value, str) and _SECRET.search(name))
+def _iter_texts(table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a table, and of lists and tables in it, each with its name."""
+    for name, value in table.items():
+        if isinstance(value, str):
+            yield name, value
+        elif isinstance(value, Mapping):
+            yield from _iter_texts(value)
+        elif isinstance(value, list):
+            for part in value:
+                yield from _iter_texts({name: part})
 
 
 def _is_long(text: str) -> bool:

@@ -228,10 +228,14 @@ def test_keys_are_in_no_file_wherever_a_wrapper_takes_them_from(
 ) -> None:
     monkeypatch.setenv("HOSTED_API_KEY", f"environment {CANARY}")
     write_queries(tmp_path, "tea", "quit")
-    options = {"host": "https://host.example/search", "api_key": f"option {CANARY}"}
+    options = {
+        "host": "https://host.example/search",
+        "api_key": f"option {CANARY}",
+        "headers": {"Authorization": f"header {CANARY}"},
+    }
     collect_wrapped(tmp_path, "Hosted", options, attempts=1)
     tea, broken = read_answers(tmp_path, "Hosted")
-    assert tea["results"][0]["snippet"] == "https://host.example/search *** ***"
+    assert tea["results"][0]["snippet"] == "https://host.example/search *** *** ***"
     assert broken["error"].startswith("transport: SystemExit: no ")
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"canary" not in written

@@ -59,10 +59,13 @@ class Hung:
 class Hosted:
     """Returns `k` results that name the host and the keys; quits on demand."""
 
-    def __init__(self, host: str = "a", api_key: str = "", k: int = 10) -> None:
+    def __init__(
+        self, host: str = "a", api_key: str = "", k: int = 10, headers: dict[str, str] | None = None
+    ) -> None:
         self.host = host
         self.k = k
-        self._text = f"{host} {api_key} {os.environ.get('HOSTED_API_KEY', '')}"
+        keys = (api_key, os.environ.get("HOSTED_API_KEY", ""), *(headers or {}).values())
+        self._text = " ".join((host, *keys))
 
     def run(self, query: str) -> str:
         if query == "quit":
