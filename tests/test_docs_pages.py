@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from aiohttp import web
@@ -34,7 +34,7 @@ from judge.example import find_dataset as example
 from judge.flags import FLAGS
 from judge.measure.compare import PairComparison
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
-from judge.nightly.notifications import FORMATS, Webhook
+from judge.nightly.notifications import Webhook, WebhookKind
 from judge.nightly.record import EXIT_CODES
 from judge.pricing.prices import SHIPPED_PRICES
 from judge.records import Judgment
@@ -159,7 +159,7 @@ def test_every_key_slot_and_engine_of_collect_is_documented(language: str) -> No
 def test_every_rule_status_and_webhook_of_nightly_is_documented(language: str) -> None:
     document = find_page(language, "nightly")
     cells = list_first_cells(document)
-    assert {*list_keys(NightlyConfig)} | {*FORMATS} | {*EXIT_CODES} <= cells
+    assert {*list_keys(NightlyConfig)} | {*get_args(WebhookKind)} | {*EXIT_CODES} <= cells
     codes = {row[0]: row[1] for row in document.rows if row[1] in ("0", "1", "3")}
     for status, code in EXIT_CODES.items():
         assert codes[f"`{status}`"] == str(code), status

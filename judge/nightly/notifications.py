@@ -17,12 +17,12 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 from urllib.parse import quote_plus
 from xml.etree import ElementTree as ET
 
@@ -49,6 +49,7 @@ from judge.runs.record_json import to_json
 if TYPE_CHECKING:
     import aiohttp
 
+WebhookKind = Literal["json", "feishu", "dingtalk", "wecom", "slack"]
 #: The last message sent to the webhook, without its link; the same message is not sent twice.
 _SENT_FILE = "webhook.txt"
 #: The most bytes of a message in UTF-8; Feishu and DingTalk take 20 kB, WeCom less.
@@ -212,7 +213,7 @@ def _make_job_url(environ: Mapping[str, str]) -> str:
 class Webhook:
     """Where to send the message and in which format; `link` leads to the report and may hold {date}."""
 
-    kind: str
+    kind: WebhookKind
     url: str = field(repr=False)
     secret: str = field(default="", repr=False)
     link: str = ""
@@ -228,6 +229,30 @@ class Webhook:
             )
         secret = _read_secret(environ, options.secret_env) if options.secret_env else ""
         return cls(options.kind, url, secret, options.link)
+
+    def make_request(self, text: str, record: NightRecord) -> tuple[str, JsonDict]:
+        """Return the address to post to and the JSON body; a signature is of the current time."""
+        url, now = self.url, time.time()
+        match self.kind:
+            case "feishu":
+                # <at user_id="all"> notifies all members, and there is no escape for it.
+                body: JsonDict = {"msg_type": "text", "content": {"text": text.replace("<", "＜")}}
+                if self.secret:
+                    sign = _sign(f"{int(now)}\n{self.secret}", "")
+                    body |= {"timestamp": str(int(now)), "sign": sign}
+                return url, body
+            case "dingtalk":
+                if self.secret:
+                    millis = int(now * 1000)
+                    sign = quote_plus(_sign(self.secret, f"{millis}\n{self.secret}"))
+                    url += f"{'&' if '?' in url else '?'}timestamp={millis}&sign={sign}"
+                return url, {"msgtype": "text", "text": {"content": text}}
+            case "wecom":  # <@all> notifies all members
+                return url, {"msgtype": "markdown", "markdown": {"content": re.sub("<+@", "@", text)}}
+            case "slack":
+                return url, {"text": escape(text, quote=False)}
+            case "json":
+                return url, {"text": text, "night": to_json(record, with_defaults=True)}
 
 
 def _read_secret(environ: Mapping[str, str], name: str) -> str:
@@ -247,27 +272,20 @@ def post_message(
     retrying = Retrying(
         stop=stop_after_attempt(_ATTEMPTS),
         wait=wait_exponential(multiplier=pause),
-        retry=retry_if_result(lambda attempt: attempt.retryable),
+        retry=retry_if_result(lambda attempt: attempt[1]),
         retry_error_callback=lambda last: last.outcome and last.outcome.result(),
     )
     # Signatures hold the time, so each attempt has a new request.
-    attempt: _Attempt = retrying(
-        lambda: asyncio.run(_post(webhook.kind, *FORMATS[webhook.kind](webhook, text, record), timeout))
+    error, _ = retrying(
+        lambda: asyncio.run(_post(webhook.kind, *webhook.make_request(text, record), timeout))
     )
     # Each part of the address could be its secret.
     parts = sorted((part for part in re.split(r"[/?&=#@]", webhook.url) if len(part) >= 8), key=len)
-    return shorten(escape_controls(mask(attempt.error, webhook.secret, webhook.url, *parts[::-1])))
+    return shorten(escape_controls(mask(error, webhook.secret, webhook.url, *parts[::-1])))
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """The error of an attempt, empty without one, and whether it may succeed later."""
-
-    error: str
-    retryable: bool = False
-
-
-async def _post(kind: str, url: str, body: JsonDict, seconds: float) -> _Attempt:
+async def _post(kind: str, url: str, body: JsonDict, seconds: float) -> tuple[str, bool]:
+    """Return the error of an attempt, empty without one, and whether another one may succeed."""
     import aiohttp  # slow to import, and most nights send nothing
 
     headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "judge"}
@@ -281,11 +299,11 @@ async def _post(kind: str, url: str, body: JsonDict, seconds: float) -> _Attempt
             ) as response,
         ):
             if response.status >= 300:
-                return _Attempt(f"HTTP {response.status}", retryable=response.status in _RETRYABLE)
+                return f"HTTP {response.status}", response.status in _RETRYABLE
             rejects_with_200 = kind in ("feishu", "dingtalk", "wecom")
-            return _Attempt(_read_rejection(await _read_beginning(response)) if rejects_with_200 else "")
+            return await _read_rejection(response) if rejects_with_200 else "", False
     except (OSError, aiohttp.ClientError, ValueError) as error:
-        return _Attempt(_explain_no_answer(error), retryable=not isinstance(error, ValueError))
+        return _explain_no_answer(error), not isinstance(error, ValueError)
 
 
 def _explain_no_answer(error: Exception) -> Message:
@@ -303,15 +321,12 @@ def _explain_no_answer(error: Exception) -> Message:
     return Message(os.strerror(number) if number else type(reason).__name__)
 
 
-async def _read_beginning(response: aiohttp.ClientResponse) -> bytes:
-    try:
-        return await response.content.readexactly(_RESPONSE_BYTES)
-    except asyncio.IncompleteReadError as error:
-        return error.partial
-
-
-def _read_rejection(raw: bytes) -> str:
+async def _read_rejection(response: aiohttp.ClientResponse) -> str:
     """Return why Feishu (code), DingTalk or WeCom (errcode) rejected the message, empty if it did not."""
+    try:
+        raw = await response.content.readexactly(_RESPONSE_BYTES)
+    except asyncio.IncompleteReadError as error:
+        raw = error.partial
     with suppress(ValueError, RecursionError):
         if isinstance(body := json.loads(raw), dict):
             code, reason = body.get("errcode", body.get("code", 0)), body.get("errmsg", body.get("msg", ""))
@@ -320,40 +335,5 @@ def _read_rejection(raw: bytes) -> str:
     return ""
 
 
-def _make_feishu_message(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, JsonDict]:
-    # <at user_id="all"> notifies all members, and there is no escape for it.
-    body: JsonDict = {"msg_type": "text", "content": {"text": text.replace("<", "＜")}}
-    if webhook.secret:
-        seconds = str(int(time.time()))
-        body |= {"timestamp": seconds, "sign": _sign(f"{seconds}\n{webhook.secret}", "")}
-    return webhook.url, body
-
-
-def _make_dingtalk_message(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, JsonDict]:
-    url = webhook.url
-    if webhook.secret:
-        millis = int(time.time() * 1000)
-        sign = quote_plus(_sign(webhook.secret, f"{millis}\n{webhook.secret}"))
-        url += f"{'&' if '?' in url else '?'}timestamp={millis}&sign={sign}"
-    return url, {"msgtype": "text", "text": {"content": text}}
-
-
 def _sign(key: str, text: str) -> str:
     return base64.b64encode(hmac.new(key.encode(), text.encode(), hashlib.sha256).digest()).decode()
-
-
-#: What makes the address to post to and the JSON body; a signature is of the current time.
-FORMATS: Mapping[str, Callable[[Webhook, str, NightRecord], tuple[str, JsonDict]]] = {
-    "json": lambda webhook, text, record: (
-        webhook.url,
-        {"text": text, "night": to_json(record, with_defaults=True)},
-    ),
-    "feishu": _make_feishu_message,
-    "dingtalk": _make_dingtalk_message,
-    # <@all> notifies all members.
-    "wecom": lambda webhook, text, _: (
-        webhook.url,
-        {"msgtype": "markdown", "markdown": {"content": re.sub("<+@", "@", text)}},
-    ),
-    "slack": lambda webhook, text, _: (webhook.url, {"text": escape(text, quote=False)}),
-}

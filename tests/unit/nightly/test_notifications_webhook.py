@@ -18,7 +18,7 @@ import pytest
 from judge.config.nightly import NightlyConfig
 from judge.errors import InputError
 from judge.messages import CHINESE
-from judge.nightly.notifications import FORMATS, Webhook, post_message, publish
+from judge.nightly.notifications import Webhook, WebhookKind, post_message, publish
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -29,7 +29,7 @@ RECORD = parse_record(make_night("2026-05-02"))
 TEXT = 'judge 2026-05-02: fine\na <at user_id="all"></at> & b > c'
 
 
-def post_night(server: LoopbackServer, kind: str, secret: str = "") -> str:
+def post_night(server: LoopbackServer, kind: WebhookKind, secret: str = "") -> str:
     webhook = Webhook(kind, f"{server.url}/hook/tokentokentoken?access_token=keykeykey", secret)
     return post_message(webhook, TEXT, RECORD, pause=0.01)
 
@@ -64,7 +64,7 @@ def read_body(server: LoopbackServer) -> Mapping[str, Any]:
         ("wecom", '{"errcode":0,"errmsg":"ok"}', {"msgtype": "markdown", "markdown": {"content": TEXT}}),
     ],
 )
-def test_each_kind_speaks_its_format(kind: str, answer: str, body: Mapping[str, Any]) -> None:
+def test_each_kind_speaks_its_format(kind: WebhookKind, answer: str, body: Mapping[str, Any]) -> None:
     with LoopbackServer(lambda request: Reply(body=answer)) as server:
         assert post_night(server, kind) == ""
         assert read_body(server) == body
@@ -80,7 +80,7 @@ def test_each_kind_speaks_its_format(kind: str, answer: str, body: Mapping[str, 
     ],
 )
 def test_what_is_refused_with_a_200_is_said_and_not_tried_again(
-    kind: str, answer: str, expected: str
+    kind: WebhookKind, answer: str, expected: str
 ) -> None:
     with LoopbackServer(lambda request: Reply(body=answer)) as server:
         assert expected in post_night(server, kind)
@@ -186,7 +186,7 @@ def test_feishu_signs_with_the_time_and_the_secret_as_the_key() -> None:
 def test_dingtalk_signs_the_time_and_the_secret_in_the_address() -> None:
     with LoopbackServer(lambda request: Reply(body='{"errcode":0}')) as server:
         webhook = Webhook("dingtalk", f"{server.url}/robot/send?access_token=k", "SECsesame")
-        url, body = FORMATS["dingtalk"](webhook, TEXT, RECORD)
+        url, body = webhook.make_request(TEXT, RECORD)
         assert post_message(webhook, TEXT, RECORD) == ""
         assert read_body(server) == body
     query = dict(pair.split("=", 1) for pair in url.split("?")[1].split("&"))
