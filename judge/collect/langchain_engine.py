@@ -256,12 +256,7 @@ def _parse_results(output: Any) -> list[_Result]:  # noqa: ANN401 - any class of
 def _parse_result(item: Any) -> _Result:  # noqa: ANN401 - any class of any package
     if isinstance(item, str):
         return {"snippet": item}
-    if isinstance(item, Mapping):
-        return _select_scalars(item)
-    return {**_select_scalars(item.metadata), "snippet": item.page_content}
-
-
-def _select_scalars(fields: Mapping[Any, Any]) -> _Result:
+    fields = item if isinstance(item, Mapping) else {**item.metadata, "snippet": item.page_content}
     return {str(name): value for name, value in fields.items() if isinstance(value, str | int | float)}
 
 

@@ -1,6 +1,6 @@
 """Files of queries for a collection: .jsonl, .csv, .tsv and .txt."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from judge.dataset.validation import make_query_id, parse_optional_identifier
 from judge.errors import InputError
 from judge.messages import Message
 
+_FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".txt")
 #: The names of the ids in the header of a .tsv file.
 _ID_COLUMNS = ("query_id", "qid", "id")
 
@@ -31,14 +32,7 @@ def read_query_file(path: Path, warn: Warn) -> list[QueryRow]:
 
     Raise InputError that names file, line, field and value.
     """
-    readers: Mapping[str, Callable[[Path, Warn], Iterator[tuple[str, InputRecord]]]] = {
-        ".jsonl": _read_jsonl,
-        ".ndjson": _read_jsonl,
-        ".csv": _read_csv,
-        ".tsv": _read_tsv,
-        ".txt": _read_txt,
-    }
-    if find_format(path) not in readers:
+    if find_format(path) not in _FORMATS:
         raise InputError(
             "{file}: unknown file type {suffix!r}; queries are .jsonl, .csv, .tsv (id, tab, query) or .txt (a"
             " query a line), each also as .gz",
@@ -48,7 +42,7 @@ def read_query_file(path: Path, warn: Warn) -> list[QueryRow]:
     check_is_file(path)
     places: dict[str, str] = {}
     queries = []
-    for place, row in readers[find_format(path)](path, warn):
+    for place, row in _iter_rows(path, warn):
         query = _parse_query(place, row)
         if query.id in places:
             raise InputError(
@@ -87,14 +81,13 @@ def _parse_query(place: str, row: InputRecord) -> QueryRow:
     return QueryRow(query_id, text.strip(), {"query_id": query_id, "query": text, **columns})
 
 
-def _read_jsonl(path: Path, warn: Warn) -> Iterator[tuple[str, InputRecord]]:
+def _iter_rows(path: Path, warn: Warn) -> Iterator[tuple[str, InputRecord]]:
+    suffix = find_format(path)
+    if suffix in (".csv", ".tsv"):
+        yield from (_read_csv if suffix == ".csv" else _read_tsv)(path, warn)
+        return
     for place, text in read_nonblank_lines(path, warn):
-        yield place, convert_values(parse_object(place, text))
-
-
-def _read_txt(path: Path, warn: Warn) -> Iterator[tuple[str, InputRecord]]:
-    for place, text in read_nonblank_lines(path, warn):
-        yield place, {"query": text}
+        yield place, {"query": text} if suffix == ".txt" else convert_values(parse_object(place, text))
 
 
 def _read_tsv(path: Path, warn: Warn) -> Iterator[tuple[str, InputRecord]]:

@@ -1,4 +1,8 @@
-"""Sentences about the engines of a night: which answers or texts are missing, and which engines."""
+"""Sentences about the engines of a night: which answers or texts are missing, and which engines.
+
+`errors` has the most frequent error of each engine that has one. `is_collected` tells whether the night asked
+the engines.
+"""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -22,8 +26,7 @@ def find_unavailable(
     """Return a sentence for each engine that gave far fewer answers than at the baseline.
 
     A request that failed and a query without a ranking are missing answers. So are empty ones when they
-    become as many: an interface that changed is a more frequent cause than a bad ranking. `errors` has the
-    most frequent error of engines.
+    become as many: an interface that changed is a more frequent cause than a bad ranking.
     """
     sentences: dict[str, str] = {}
     for engine in sorted(baseline.keys() & tonight.keys(), key=make_natural_key):
@@ -55,7 +58,7 @@ def find_without_text(
     """Yield the engines with too many empty snippets for the night to be judged.
 
     `shares` is the share of empty snippets among each engine's results tonight, where it is known. An engine
-    that had as many at the baseline is accepted. `is_collected` is True when the night asked the engines.
+    that had as many at the baseline is accepted.
     """
     advice = Message(
         "was a field of its answers renamed? Correct its `fields`"
@@ -81,8 +84,7 @@ def find_dropped(
 ) -> Iterator[str]:
     """Yield the engines of the baseline that are not in this night's dataset.
 
-    The command `again` continues the night, `to_accept` makes it the baseline. `is_collected` is True when
-    the night asked the engines.
+    The command `again` continues the night, `to_accept` makes it the baseline.
     """
     step = Message("add it to [collect]" if is_collected else "add its results")
     for engine in sorted({*baseline} - {*tonight}, key=make_natural_key):
@@ -97,10 +99,7 @@ def find_dropped(
 
 
 def find_missing_answers(engines: _Engines, max_missing: float, errors: Mapping[str, str]) -> dict[str, str]:
-    """Return a sentence for each engine that did not answer on a night without a baseline.
-
-    `errors` has the most frequent error of engines.
-    """
+    """Return a sentence for each engine that did not answer on a night without a baseline."""
     return {
         engine: Message(
             "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.absent:,}"
@@ -117,7 +116,7 @@ def find_missing_answers(engines: _Engines, max_missing: float, errors: Mapping[
 def describe_unanswered_queries(engines: _Engines, errors: Mapping[str, str]) -> Iterator[str]:
     """Yield on how many queries engines failed, however few: scores are over the other queries.
 
-    `errors` has the most frequent error of engines. A warning about the dataset counts queries without a row.
+    A warning about the dataset counts queries without a row.
     """
     for engine in sorted(engines, key=make_natural_key):
         results = engines[engine]
