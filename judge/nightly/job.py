@@ -229,7 +229,7 @@ class _NightJob:
         judged_night = replace(judged_night, served=paid.served)
         evidence = gather_evidence(context, judged_night)
         stores.keep_verdicts(night_stores, judged_night, has_drifted=bool(evidence.assessor_changes))
-        record = _make_record(context, self.pool.identity, judged_night, evidence, paid.cost_total)
+        record = self._make_record(judged_night, evidence, paid.cost_total)
         record = replace(record, banner=make_banner(record))
         context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
         if judged_night.run:
@@ -239,6 +239,58 @@ class _NightJob:
     def _count_calls(self) -> spending.NightSpending:
         pools = [(run.pooled.pool.pairs, run.config.repeats) for run in (self.pool, self.canaries)]
         return spending.count_night_calls(self.context.folder, self.context.config, pools)
+
+    def _make_record(
+        self, judged_night: JudgedNight, evidence: Evidence, cost_total: NightCost
+    ) -> NightRecord:
+        context, identity = self.context, self.pool.identity
+        config, options, scale = context.config, context.options, context.config.grading
+        run, canaries, store = judged_night.run, judged_night.canaries, judged_night.quarantined_store
+        decision = decide(evidence)
+        test = RegressionTest(
+            ran=not evidence.suspended,
+            alpha=options.alpha,
+            min_drop=options.min_drop,
+            measures=tuple(map(str, context.measures)),
+            rows=tuple(evidence.outcomes),
+        )
+        summary, of_canaries = run.summary if run else None, canaries.summaries if canaries else ()
+        summaries = [*([summary] if summary else []), *of_canaries]
+        run_calls = cost_total.calls - sum(part.cost.calls for part in of_canaries if part.cost)
+        unused = spending.describe_unused_verdicts(context, identity, run, run_calls) if run else ()
+        return NightRecord(
+            schema=SCHEMA_VERSION,
+            date=date.fromisoformat(context.day),
+            status=decision.status,
+            exit=EXIT_CODES[decision.status],
+            reasons=decision.reasons,
+            finished=decision.state in ("finished", "stopped"),
+            complete=decision.state in ("finished", "undecided"),
+            missing=decision.missing,
+            stopped=decision.state == "stopped",
+            remarks=tuple(collect_remarks(context, judged_night, evidence, unused)),
+            assessor=summaries[0].assessor if summaries else config.public_models[0],
+            prompts=dict(parse_inputs(identity, NIGHT_FILE).prompts),
+            served=tuple(sorted(frozenset().union(*map(list_served_models, summaries)))),
+            scale=scale.name,
+            relevant_from=scale.relevant_from,
+            depth=config.depth,
+            repeats=config.repeats,
+            queries=summary.queries if summary else 0,
+            judgments=summary.judgments if summary else None,
+            judged=summary.judged if summary else None,
+            coverage=summary.coverage if summary else None,
+            failures=dict(summary.failures) if summary else {},
+            engines=_select_engine_results(summary) if summary else {},
+            baseline=context.baseline.reference if context.baseline else None,
+            regression_test=test if evidence.query_drift else None,
+            canaries=canaries.results if canaries else None,
+            query_drift=evidence.query_drift,
+            engine_settings=context.collection.engine_settings,
+            quarantined_store=relpath(store, context.folder.path) if store else None,
+            cost=spending.add_night_costs([part.cost for part in summaries if part.cost]),
+            cost_total=cost_total,
+        )
 
     def _judge(self, canary_progress: _Listener, progress: _Listener) -> JudgedNight:
         """Judge canaries, then the pool, unless texts or answers are missing or the assessor has drifted."""
@@ -310,62 +362,6 @@ class _NightJob:
         estimate = pipeline.estimate(replace(context.config, store=str(pool_store)), self.pool.pooled)
         are_pairs_left = any(expected.calls for expected in estimate.assessors.values())
         return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}" if are_pairs_left else last.path
-
-
-def _make_record(
-    context: NightContext,
-    identity: RunIdentity,
-    judged_night: JudgedNight,
-    evidence: Evidence,
-    cost_total: NightCost,
-) -> NightRecord:
-    config, options, scale = context.config, context.options, context.config.grading
-    run, canaries, store = judged_night.run, judged_night.canaries, judged_night.quarantined_store
-    decision = decide(evidence)
-    test = RegressionTest(
-        ran=not evidence.suspended,
-        alpha=options.alpha,
-        min_drop=options.min_drop,
-        measures=tuple(map(str, context.measures)),
-        rows=tuple(evidence.outcomes),
-    )
-    summary, of_canaries = run.summary if run else None, canaries.summaries if canaries else ()
-    summaries = [*([summary] if summary else []), *of_canaries]
-    run_calls = cost_total.calls - sum(part.cost.calls for part in of_canaries if part.cost)
-    unused = spending.describe_unused_verdicts(context, identity, run, run_calls) if run else ()
-    return NightRecord(
-        schema=SCHEMA_VERSION,
-        date=date.fromisoformat(context.day),
-        status=decision.status,
-        exit=EXIT_CODES[decision.status],
-        reasons=decision.reasons,
-        finished=decision.state in ("finished", "stopped"),
-        complete=decision.state in ("finished", "undecided"),
-        missing=decision.missing,
-        stopped=decision.state == "stopped",
-        remarks=tuple(collect_remarks(context, judged_night, evidence, unused)),
-        assessor=summaries[0].assessor if summaries else config.public_models[0],
-        prompts=dict(parse_inputs(identity, NIGHT_FILE).prompts),
-        served=tuple(sorted(frozenset().union(*map(list_served_models, summaries)))),
-        scale=scale.name,
-        relevant_from=scale.relevant_from,
-        depth=config.depth,
-        repeats=config.repeats,
-        queries=summary.queries if summary else 0,
-        judgments=summary.judgments if summary else None,
-        judged=summary.judged if summary else None,
-        coverage=summary.coverage if summary else None,
-        failures=dict(summary.failures) if summary else {},
-        engines=_select_engine_results(summary) if summary else {},
-        baseline=context.baseline.reference if context.baseline else None,
-        regression_test=test if evidence.query_drift else None,
-        canaries=canaries.results if canaries else None,
-        query_drift=evidence.query_drift,
-        engine_settings=context.collection.engine_settings,
-        quarantined_store=relpath(store, context.folder.path) if store else None,
-        cost=spending.add_night_costs([part.cost for part in summaries if part.cost]),
-        cost_total=cost_total,
-    )
 
 
 def _select_engine_results(summary: Summary) -> dict[str, NightEngineResult]:
