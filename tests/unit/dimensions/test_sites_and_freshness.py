@@ -1,4 +1,4 @@
-"""Sources: registrable domains, classes of hosts and dates as engines write them, with numbers by hand."""
+"""Sites and freshness: registrable domains, classes of hosts and dates as engines write them, by hand."""
 
 from collections import Counter
 from datetime import date
