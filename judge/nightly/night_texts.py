@@ -232,9 +232,8 @@ def _describe_fine_night(record: NightRecord, test: RegressionTest, t: Translato
     engines: dict[str, list[str]] = {}
     for outcome in test.rows:
         if outcome.change is not None:
-            value = ""
-            if record.has_own_value(outcome.measure):
-                value = f" {format_plain_number(outcome.tonight)}"
+            is_own = record.has_own_value(outcome.measure)
+            value = f" {format_plain_number(outcome.tonight)}" if is_own else ""
             score = f"{outcome.mean_name}{value} ({_format_signed(outcome.change)})"
             engines.setdefault(outcome.engine, []).append(score)
     for engine, scores in engines.items():
