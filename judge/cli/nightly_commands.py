@@ -57,7 +57,6 @@ def nightly(
     Exit code 0: all is fine; 1: an engine became worse; 3: the engines cannot be compared.
     """
     from judge.cli.progress_display import CANARIES
-    from judge.client.cancel import raise_on_signals
     from judge.nightly import job
 
     options = toml or Path("judge.toml")
@@ -68,14 +67,13 @@ def nightly(
         return
     if toml is None:
         typer.echo(t("no file is named, so this night has the options in {file}", file=options), err=True)
-    with raise_on_signals():
-        night = job.run_nightly(
-            options,
-            date.today().isoformat() if day is None else day,
-            make_progress_listener(),
-            make_progress_listener(CANARIES),
-            t,
-        )
+    night = job.run_nightly(
+        options,
+        date.today().isoformat() if day is None else day,
+        make_progress_listener(),
+        make_progress_listener(CANARIES),
+        t,
+    )
     for line in night.lines:
         print_wrapped(line)
     for command in night.commands:

@@ -163,10 +163,16 @@ class GroupedCommand(TyperCommand):
         return [*super().get_params(ctx), *self._model_options]
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it
-        """Run the command; it gets the options of a model that were typed from `list_typed_options`."""
+        """Run the command; it gets the options of a model that were typed from `list_typed_options`.
+
+        A signal raises Interrupted.
+        """
+        from judge.client.cancel import raise_on_signals  # for --help, it need not be imported
+
         values = {option.name: ctx.params.pop(option.name) for option in self._model_options}
         ctx.meta[_VALUES] = {name: value for name, value in values.items() if value not in (None, [], ())}
-        return super().invoke(ctx)
+        with raise_on_signals():
+            return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as typer has it
         """Write the help."""

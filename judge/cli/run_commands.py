@@ -177,7 +177,6 @@ def _judge(typed: OptionValues, toml: Path | None) -> None:
     from judge import pipeline
     from judge.cli.render import run_tables
     from judge.cli.render.tables import print_parts
-    from judge.client.cancel import raise_on_signals
 
     config = _to_config(typed, toml)
     printed: list[str] = []
@@ -186,13 +185,12 @@ def _judge(typed: OptionValues, toml: Path | None) -> None:
         printed.append(warning)
         print_parts([t(warning)])
 
-    with raise_on_signals():
-        result = pipeline.run(config, progress=make_progress_listener(), warn=warn)
-        if result.incomplete:
-            print_error(result.incomplete)
-        # Tables of a run that stopped before its first grade are empty.
-        if result.incomplete is None or run_tables.has_grades(result):
-            print_parts(run_tables.iter_run_parts(result, printed=printed))
+    result = pipeline.run(config, progress=make_progress_listener(), warn=warn)
+    if result.incomplete:
+        print_error(result.incomplete)
+    # Tables of a run that stopped before its first grade are empty.
+    if result.incomplete is None or run_tables.has_grades(result):
+        print_parts(run_tables.iter_run_parts(result, printed=printed))
     if result.incomplete:
         sys.exit(_INCOMPLETE)
 
@@ -233,15 +231,13 @@ def selftest(context: typer.Context, toml: _ConfigOption = None) -> None:
     """
     from judge.cli.render import assessor_tables
     from judge.cli.render.tables import print_parts
-    from judge.client.cancel import raise_on_signals
     from judge.selftest.selftest_run import check_testable, count_selftest_calls, run_selftest
 
     typed = list_typed_options(context)
     check_testable(typed.get("model", ""))
     config = _to_config(typed, toml)
     print_parts([assessor_tables.describe_plan(*count_selftest_calls(config))])
-    with raise_on_signals():
-        result = run_selftest(config, make_progress_listener(), t)
+    result = run_selftest(config, make_progress_listener(), t)
     print_parts(assessor_tables.iter_selftest_parts(result))
     if result.incomplete:
         raise result.incomplete
@@ -268,13 +264,11 @@ def sidebyside(
     from judge import api, list_comparison
     from judge.cli.render import assessor_tables, dimension_tables
     from judge.cli.render.tables import print_parts
-    from judge.client.cancel import raise_on_signals
 
     config = api.add_model(_to_config(list_typed_options(context), toml), run)
     estimate = list_comparison.estimate_comparison(config, run, a, b)
     print_parts([assessor_tables.describe_questions("sidebyside", estimate)])
-    with raise_on_signals():
-        summary = list_comparison.add_comparison(config, run, a, b, make_progress_listener())
+    summary = list_comparison.add_comparison(config, run, a, b, make_progress_listener())
     print_parts(dimension_tables.iter_dimension_parts(Message("sidebyside"), summary, (a, b)))
 
 
@@ -282,14 +276,12 @@ def sidebyside(
 def collect(context: typer.Context, toml: _CollectConfigOption = None) -> None:
     """Query search engines and write their results as a dataset. To resume, run the same command again."""
     from judge.cli.progress_display import COLLECTING
-    from judge.client.cancel import raise_on_signals
     from judge.collect import collection
     from judge.config.collect import CollectConfig
     from judge.report.display_text import format_new_call_count
 
     config = CollectConfig.load(toml, **list_typed_options(context))
-    with raise_on_signals():
-        result = collection.collect(config, listener=make_progress_listener(COLLECTING))
+    result = collection.collect(config, listener=make_progress_listener(COLLECTING))
     for name, tally in result.engines.items():
         print_message("{name}: {value}", name=name, value=_describe_tally(tally, config.source))
     for remark in (*result.remarks, *result.short_lists.values()):

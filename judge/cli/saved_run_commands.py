@@ -31,24 +31,22 @@ def score(
     from judge import api
     from judge.cli.render import run_tables
     from judge.cli.render.tables import print_parts
-    from judge.client.cancel import raise_on_signals
     from judge.runs.folder import translate_run_errors
     from judge.runs.no_grades import explain_no_grades
 
     typed = list_typed_options(context)
-    with raise_on_signals():
-        result = api.score(
-            run,
-            parse_measure_names(typed.pop("measures", None)),
-            costs=typed.pop("costs", None),
-            weights=typed.pop("weights", None),
-            embeddings=typed.pop("diversity_embeddings", None),
-            base_url=typed.pop("base_url", None),
-            feedback=typed.pop("feedback", None),
-            store=typed.pop("store", None),
-            dimensions=typed,
-            save=save,
-        )
+    result = api.score(
+        run,
+        parse_measure_names(typed.pop("measures", None)),
+        costs=typed.pop("costs", None),
+        weights=typed.pop("weights", None),
+        embeddings=typed.pop("diversity_embeddings", None),
+        base_url=typed.pop("base_url", None),
+        feedback=typed.pop("feedback", None),
+        store=typed.pop("store", None),
+        dimensions=typed,
+        save=save,
+    )
     with translate_run_errors(run):
         if not run_tables.has_grades(result):
             summary = result.summary
@@ -110,10 +108,8 @@ def align(
     from judge import api
     from judge.cli.render import dimension_tables
     from judge.cli.render.tables import print_parts
-    from judge.client.cancel import raise_on_signals
 
-    with raise_on_signals():
-        summary = api.align(run, embeddings, seed=seed, **list_typed_options(context))
+    summary = api.align(run, embeddings, seed=seed, **list_typed_options(context))
     if json:
         print_json(summary)
         return
