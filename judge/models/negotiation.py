@@ -119,7 +119,7 @@ class Negotiation:
         if response.status not in NEGOTIABLE:
             return None
         reduced = self._reduce(rejected_params, f"{response.code} {response.param} {response.message}")
-        if reduced is not None and self.current is rejected_params:
+        if reduced is not None and self.current == rejected_params:
             self.current = reduced
         return None if reduced is None else ParametersRejected("unsupported", shorten(response.message))
 

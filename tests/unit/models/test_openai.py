@@ -20,7 +20,7 @@ from judge.errors import (
     TimedOut,
 )
 from judge.models.error_mapping import ErrorResponse
-from judge.models.negotiation import Negotiation
+from judge.models.negotiation import Negotiation, RequestParams
 from judge.models.openai_sdk import OpenAIBatchApi, open_client
 from judge.models.providers import DASHSCOPE, OPENAI, Model, Service, open_openai
 from judge.models.server import ServerAccess, build_thinking_params
@@ -267,6 +267,18 @@ def test_a_model_that_cannot_stop_to_think_thinks_least(
     negotiation = Negotiation(params, ("text",))
     assert negotiation.step_down(negotiation.current, ErrorResponse(400, message=message))
     assert negotiation.current.params == instead
+
+
+def test_a_refusal_of_stored_parameters_changes_those_of_later_requests() -> None:
+    """A batch has the parameters that the store gives back, which are another object."""
+    negotiation = Negotiation({"temperature": 0, "max_tokens": 64}, ("json_schema", "json_object", "text"))
+    stored = RequestParams.from_json(negotiation.current.to_json())
+    refusal = ErrorResponse(400, message="response_format json_schema is not supported")
+    assert negotiation.step_down(stored, refusal)
+    assert negotiation.current.form == "json_object"
+    # Another reply of the same batch, whose parameters are no longer the present ones.
+    assert negotiation.step_down(stored, refusal)
+    assert negotiation.current.form == "json_object"
 
 
 @check_each(
