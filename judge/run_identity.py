@@ -70,7 +70,7 @@ def make_identity(
     config: Config, pooled: PooledDataset, assessors: Sequence[Assessor], labels: LabelSet | None
 ) -> RunIdentity:
     """Return everything that must be equal for a run to resume in its folder, without keys in addresses."""
-    model, *panel = config.public_models
+    model, *panel = config.mask_models()
     options = {
         name: value
         for name, value in config.to_dict().items()
@@ -141,7 +141,7 @@ def write_config(folder: RunFolder, config: Config, identity: RunIdentity) -> No
     options = {name: value for name, value in config.to_dict().items() if name != "out"}
     secrets = find_secrets(copy_environment())
     options["base_url"] = redact_url(config.base_url, *secrets) if config.base_url else None
-    options["model"], *options["panel"] = config.public_models
+    options["model"], *options["panel"] = config.mask_models()
     versions = list_library_versions()
     file = {"options_file": str(config.source.file)} if config.source.file else {}
     folder.write_json(CONFIG_FILE, {"identity": identity, "options": options, **file, "versions": versions})

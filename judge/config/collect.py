@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from judge.config.option_checks import (
@@ -91,11 +91,10 @@ class CollectConfig(Options):
         Mapping[str, TomlTable], Field(title="engines", description=Message("a table of tables"))
     ] = field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _check_engines(self) -> Self:
+    def check_together(self) -> None:
+        """Raise InputError without an engine."""
         if not self.engines:
             raise InputError("no engine was named; name one with --engine (see judge collect --help)")
-        return self
 
     @classmethod
     def load(cls, toml: Path | None = None, **given: object) -> Self:
@@ -117,7 +116,7 @@ class CollectConfig(Options):
                 if keys[key] not in given:
                     options[keys[key]] = value
             # The file alone, so that the message can name it.
-            cls(**{"queries": "-", "engines": ("-",), "out": "-", **options})
+            cls(**{"source": source, "queries": "-", "engines": ("-",), "out": "-", **options})
             options |= given
             for name, option_record in list_options(cls).items():
                 if list_fields(cls)[name].is_required() and name not in options:

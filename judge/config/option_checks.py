@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Callable, Container, Mapping
+from contextlib import nullcontext
 from datetime import date, time
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, get_args, get_origin
@@ -14,6 +15,7 @@ from pydantic_core import ArgsKwargs, ErrorDetails
 
 from judge.config.option_record import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option
 from judge.config.option_types import NOT_A_VARIABLE
+from judge.config.parameters import name_parameters_in_errors
 from judge.config.toml_file import ConfigSource, TomlTable
 from judge.errors import EXPECTED_TYPES, InputError, suggest_name
 from judge.messages import Message, OptionName, SeparatedNames
@@ -50,11 +52,18 @@ class Options:
     @model_validator(mode="wrap")
     @classmethod
     def _translate_errors(cls, data: Any, validate: Callable[[Any], Self]) -> Self:  # noqa: ANN401
-        try:
-            return validate(data)
-        except ValidationError as error:
-            values = (data.kwargs or {}) if isinstance(data, ArgsKwargs) else data
-            raise InputError(_describe_invalid(error, list_fields(cls), values)) from None
+        values = (data.kwargs or {}) if isinstance(data, ArgsKwargs) else data
+        # A call such as `Config(…)` in Python has no source: its errors name parameters.
+        with nullcontext() if "source" in values else name_parameters_in_errors():
+            try:
+                options = validate(data)
+            except ValidationError as error:
+                raise InputError(_describe_invalid(error, list_fields(cls), values)) from None
+            options.check_together()
+            return options
+
+    def check_together(self) -> None:
+        """Raise InputError for options that contradict each other, or lack one that they need."""
 
 
 def list_fields(model: Any) -> Mapping[str, FieldInfo]:  # noqa: ANN401 - a pydantic dataclass or model

@@ -1,15 +1,13 @@
 """The options of a run: from the command line or the Python call, else the TOML file, else their defaults."""
 
-from collections.abc import Callable, Set
-from contextlib import nullcontext
+from collections.abc import Set
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
-from pydantic_core import ArgsKwargs
 
 from judge.config.environment import copy_environment
 from judge.config.option_checks import STRICT, Options, list_options, make_source, option
@@ -32,7 +30,6 @@ from judge.config.option_types import (
     Weights,
     WholeNumber,
 )
-from judge.config.parameters import name_parameters_in_errors
 from judge.config.run_checks import check_needed_options, check_tables, check_together, find_unfit_options
 from judge.config.toml_file import TABLES, ConfigSource, OptionValues, TomlTable, read_toml, rename_options
 from judge.errors import InputError, name_option_in_errors
@@ -325,24 +322,17 @@ class Config(Options):
         if self.max_tokens is None:
             object.__setattr__(self, "max_tokens", MAX_TOKENS_THINKING if self.thinking else MAX_TOKENS)
 
-    @model_validator(mode="wrap")
-    @classmethod
-    def _check_together(cls, data: Any, validate: Callable[[Any], Self]) -> Self:  # noqa: ANN401
-        # A call `Config(…)` in Python has no source: its errors name parameters.
-        is_call = isinstance(data, ArgsKwargs) and "source" not in (data.kwargs or {})
-        with name_parameters_in_errors() if is_call else nullcontext():
-            config = validate(data)
-            check_together(config)
-            return config
+    def check_together(self) -> None:
+        """Raise InputError for options that contradict each other, or lack one that they need."""
+        check_together(self)
 
     @property
     def models(self) -> tuple[str, ...]:
         """The name of the model, or those of a panel; "" where none is named."""
         return self.model, *self.panel
 
-    @property
-    def public_models(self) -> tuple[str, ...]:
-        """The `models` as files and messages show them: with keys in their addresses masked."""
+    def mask_models(self) -> tuple[str, ...]:
+        """Return the `models` as files and messages show them: with keys in their addresses masked."""
         secrets = find_secrets(copy_environment())
         return tuple(mask(name, *secrets) if split_address(name)[1] else name for name in self.models)
 
@@ -427,6 +417,6 @@ class Config(Options):
             options = {"scale": "binary", **options}  # the only scale that they have
         # An option `source` of a file comes last: it is unknown.
         config = cls(**{"source": source, **options})
-        unfit = find_unfit_options(config.public_models, options, ignored)
+        unfit = find_unfit_options(config.mask_models(), options, ignored)
         fitting = {name: value for name, value in options.items() if name not in unfit}
         return cls(**fitting, source=source) if unfit else config

@@ -10,14 +10,12 @@ from judge.config.option_checks import list_keys
 from judge.config.option_types import is_day
 from judge.errors import InputError
 from judge.messages import Message, NameList, OptionName
-from judge.models.providers import find_provider, split_address
+from judge.models.providers import LOCAL_MODELS, find_provider, split_address
 from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER, WEIGHTED_DIMENSIONS
 
 if TYPE_CHECKING:
     from judge.config.run import Config
 
-#: What the names of models in this process begin with.
-_LOCAL_MODELS = (LEXICAL, EXPECTED, f"{RERANKER}local:")
 #: Options that only change what another one does, which they need.
 _NEEDED_OPTIONS = {
     "explain_queries": "explain",
@@ -32,7 +30,7 @@ def check_together(config: Config) -> None:
     if len(set(models)) < len(models):
         raise InputError(
             "a model is named twice in {names!r}; name each member of a panel once",
-            names=[*config.public_models],
+            names=[*config.mask_models()],
         )
     if config.as_of is not None and not is_day(config.as_of):
         raise InputError("--as-of is {value!r}; it must be a day such as 2026-05-01", value=config.as_of)
@@ -75,7 +73,7 @@ def find_unfit_options(models: Iterable[str], options: Container[str], ignored: 
     """Return the options that none of the models takes; raise InputError for one that is not `ignored`."""
     names = [*filter(None, models)]
     needed = {}
-    if names and all(name.startswith(_LOCAL_MODELS) for name in names):
+    if names and all(name.startswith(LOCAL_MODELS) for name in names):
         needed["base_url"] = Message("a model at a server")
     if names and not any(name.startswith(RERANKER) for name in names):
         needed["rerank_thresholds"] = Message("a reranker")
@@ -114,13 +112,13 @@ def check_text_model(config: Config, option: str) -> None:
             "{option} asks a language model, and {model} gives no texts; name a language model first,"
             " such as openai:NAME",
             option=option,
-            model=config.public_models[0],
+            model=config.mask_models()[0],
         )
 
 
 def _check_prompts(config: Config) -> None:
     """Raise InputError for an option about prompts with a model that has none, or has no reasons."""
-    for name in config.public_models:
+    for name in config.mask_models():
         if config.examples is not None and name.startswith((LEXICAL, EXPECTED, RERANKER)):
             raise InputError("{model} reads no prompt, so it sees no examples; omit --examples", model=name)
         if config.thinking and name.startswith((RERANKER, DECISION_MODEL)):

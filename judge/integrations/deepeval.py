@@ -48,7 +48,7 @@ class JudgeModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
 
     def load_model(self) -> str:  # type: ignore[override]  # a reference to itself would delay the finalizer
         """Return the name of the model, which is opened at the first call."""
-        return self.config.public_models[0]
+        return self.config.mask_models()[0]
 
     def get_model_name(self) -> str:
         """Return the name of the model in judge."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from judge.errors import CallError, InputError, SetupError, suggest_name
 from judge.messages import Message, SeparatedNames
-from judge.records import EXPECTED, LEXICAL, Completion, Params, Prompt, Sampling
+from judge.records import EXPECTED, LEXICAL, RERANKER, Completion, Params, Prompt, Sampling
 
 if TYPE_CHECKING:
     from judge.models.server import ServerAccess
@@ -45,6 +45,10 @@ class Model(Protocol):
 
 #: How a request to a model ended.
 ModelResult = Completion | CallError
+
+
+#: What the names of a `LocalModel` begin with.
+LOCAL_MODELS = (LEXICAL, EXPECTED, f"{RERANKER}local:")
 
 
 class LocalModel:

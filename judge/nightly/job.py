@@ -269,7 +269,7 @@ class _NightJob:
             missing=decision.missing,
             stopped=decision.state == "stopped",
             remarks=tuple(collect_remarks(context, judged_night, evidence, unused)),
-            assessor=summaries[0].assessor if summaries else config.public_models[0],
+            assessor=summaries[0].assessor if summaries else config.mask_models()[0],
             prompts=dict(parse_inputs(identity, NIGHT_FILE).prompts),
             served=tuple(sorted(frozenset().union(*map(list_served_models, summaries)))),
             scale=scale.name,

@@ -164,8 +164,8 @@ def _prepare_test(config: Config) -> _PreparedTest:
         if config.panel:
             raise InputError(
                 "a self-test tests one model, and {names} are a panel; choose one: judge selftest -m {model}",
-                names=NameList(config.public_models),
-                model=config.public_models[0],
+                names=NameList(config.mask_models()),
+                model=config.mask_models()[0],
             )
     check_testable(config.model)
     config = replace(config, dates=False, as_of=None, batch=False)
