@@ -382,22 +382,15 @@ def _to_path(option: str, value: object) -> Path:
 
 def _run_outside_loop(work: Callable[[CancelToken], T]) -> T:
     """Do `work`, in another thread if this one already runs an event loop; there, too, Ctrl-C cancels it."""
+    import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
     from judge.client.cancel import CancelToken
 
     cancel_token = CancelToken()
-    if not _is_loop_running():
-        return work(cancel_token)
-    with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor, cancel_token.forward_signals():
-        return executor.submit(work, cancel_token).result()
-
-
-def _is_loop_running() -> bool:
-    import asyncio
-
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return False
-    return True
+        return work(cancel_token)
+    with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor, cancel_token.forward_signals():
+        return executor.submit(work, cancel_token).result()

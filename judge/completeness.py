@@ -117,16 +117,13 @@ def _check_pairs(
     if judging.stopped is not None:
         judged = sum(member.judged for member in members) if members else summary.judged - summary.labelled
         message = Message(
-            "stopped with {missing:,} of {total:,} unjudged: {reason}",
+            "stopped before all controls were judged: {reason}"
+            if judged == wanted
+            else "stopped with {missing:,} of {total:,} unjudged: {reason}",
             missing=wanted - judged,
             total=wanted,
             reason=explain_stop(judging.stopped, kind),
         )
-        if judged == wanted:
-            message = Message(
-                "stopped before all controls were judged: {reason}",
-                reason=explain_stop(judging.stopped, kind),
-            )
         return _make_incomplete(judging.stopped, message)
     if not summary.judgments and any(engine.errors for engine in summary.engines.values()):
         return RunIncomplete(
@@ -240,15 +237,11 @@ def advise_on_failed_pairs(failures: Iterable[Judgment], kind: RunKind = "run") 
         )
     if kinds == {"truncated"}:
         return Message("raise --max-tokens and {again}", again=advice.on_change)
-    if kinds <= PARSE_ERROR_KINDS:
+    if kinds <= PARSE_ERROR_KINDS or kinds == {"bad_request"}:
         return Message(
-            "{again} to get the rest; if the model replies so again, {step}",
-            again=advice.again,
-            step=advice.on_refusal,
-        )
-    if kinds == {"bad_request"}:
-        return Message(
-            "{again} to get the rest; if the server refuses these again, {step}",
+            "{again} to get the rest; if the server refuses these again, {step}"
+            if "bad_request" in kinds
+            else "{again} to get the rest; if the model replies so again, {step}",
             again=advice.again,
             step=advice.on_refusal,
         )
@@ -257,32 +250,22 @@ def advise_on_failed_pairs(failures: Iterable[Judgment], kind: RunKind = "run") 
     return Message("{again} to get the rest", again=advice.again)
 
 
-def _name_error(kind: str) -> Message:
-    """Return an error kind in the words of the report."""
-    return JUDGMENT_ERRORS.get(kind) or ErrorKind(kind)
-
-
 def describe_failures(judgments: Iterable[Judgment], total: int) -> str:
     """Return how many of `total` failed, the error kinds, and the most frequent message; empty if none."""
     failed = [judgment for judgment in judgments if judgment.detail]
     if not failed:
         return ""
     kinds, detail = _count_kinds(failed)
-    if len(kinds) == 1:
-        return Message(
-            " ({count:,} of {total:,} failed: {kind}: {detail})",
-            count=len(failed),
-            total=total,
-            kind=_name_error(kinds[0][0]),
-            detail=detail,
-        )
+    names = {kind: JUDGMENT_ERRORS.get(kind) or ErrorKind(kind) for kind, _ in kinds}
+    counted = (Message("{name} ({count:,})", name=names[kind], count=count) for kind, count in kinds)
     return Message(
-        " ({count:,} of {total:,} failed: {kinds}; most often: {detail})",
+        " ({count:,} of {total:,} failed: {kind}: {detail})"
+        if len(kinds) == 1
+        else " ({count:,} of {total:,} failed: {kinds}; most often: {detail})",
         count=len(failed),
         total=total,
-        kinds=NameList(
-            Message("{name} ({count:,})", name=_name_error(kind), count=count) for kind, count in kinds
-        ),
+        kind=names[kinds[0][0]],
+        kinds=NameList(counted),
         detail=detail,
     )
 

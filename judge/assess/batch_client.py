@@ -169,15 +169,11 @@ class BatchClient:
         # The first pair has shown in realtime that the model exists: it is not judged in batches.
         if isinstance(error, AccountError) and error.kind not in ("not_found", "model_not_found"):
             return None
-        if error.kind == "not_found":
-            return RunIncomplete(
-                "{endpoint!r} has no Batch API ({error}); omit --batch, or use a server that has one",
-                endpoint=self.client.server_name,
-                error=error,
-            )
         return RunIncomplete(
-            "{endpoint!r} refuses the batch ({error}); omit --batch, or use a model that the provider judges"
-            " in batches",
+            "{endpoint!r} has no Batch API ({error}); omit --batch, or use a server that has one"
+            if error.kind == "not_found"
+            else "{endpoint!r} refuses the batch ({error}); omit --batch, or use a model that the provider"
+            " judges in batches",
             endpoint=self.client.server_name,
             error=error,
         )

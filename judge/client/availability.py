@@ -103,18 +103,13 @@ class ServerAvailability:
 
     def _describe_outage(self, error: RetryableError, seconds: float) -> str:
         """Return that no request was answered for this many seconds, and what to do."""
-        if self._limiter.throttles_all:
-            return Message(
-                "{endpoint!r} throttled every request for {seconds:.0f} s, the last one with {error}; wait a"
-                " while, lower --concurrency or raise --max-wait",
-                endpoint=self._endpoint,
-                seconds=seconds,
-                error=error,
-            )
         is_closed = isinstance(error, NoResponse) and not error.is_page and not self._has_response
         tls = _TLS_HINT if is_closed and self._endpoint.startswith("http:") else ""
         return Message(
-            "no request to {endpoint!r} succeeded for {seconds:.0f} s, last error: {error}; check the"
+            "{endpoint!r} throttled every request for {seconds:.0f} s, the last one with {error}; wait a"
+            " while, lower --concurrency or raise --max-wait"
+            if self._limiter.throttles_all
+            else "no request to {endpoint!r} succeeded for {seconds:.0f} s, last error: {error}; check the"
             " server{tls}",
             endpoint=self._endpoint,
             seconds=seconds,

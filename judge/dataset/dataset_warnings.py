@@ -76,17 +76,13 @@ class DatasetWarnings:
                 " {columns} names it, set the option columns to engine=COLUMN",
                 columns=SeparatedNames(map(repr, sorted(self._other_columns)[:5])),
             )
-        if self._cut[1:]:
+        if self._cut:
             yield Message(
                 "{count:,} queries or their references are cut at {limit:,} characters in prompts, first of"
-                " query {query_id!r}",
+                " query {query_id!r}"
+                if self._cut[1:]
+                else "query {query_id!r} or its reference is cut at {limit:,} characters in prompts",
                 count=len(self._cut),
-                limit=clean.MAX_QUERY_CHARS,
-                query_id=self._cut[0],
-            )
-        elif self._cut:
-            yield Message(
-                "query {query_id!r} or its reference is cut at {limit:,} characters in prompts",
                 limit=clean.MAX_QUERY_CHARS,
                 query_id=self._cut[0],
             )
@@ -247,15 +243,13 @@ class PoolWarnings:
         """Yield a line for each unusual thing; `source` names the file of the texts."""
         if self._first:
             yield self._describe_missing(*self._first, source)
-        if self._dated_pairs == 1:
-            yield Message(
-                "1 pair differs from another one only in the date, which prompts show (option dates or"
-                " as_of): each is judged"
-            )
-        elif self._dated_pairs:
+        if self._dated_pairs:
             yield Message(
                 "{count:,} pairs differ from another one only in the date, which prompts show (option dates"
-                " or as_of): each is judged",
+                " or as_of): each is judged"
+                if self._dated_pairs > 1
+                else "1 pair differs from another one only in the date, which prompts show (option dates or"
+                " as_of): each is judged",
                 count=self._dated_pairs,
             )
 

@@ -222,17 +222,16 @@ def _check_owned(path: Path, status: os.stat_result) -> None:
 
 def explain_unusable(path: Path, problem: Message, error: OSError) -> InputError | StoreError:
     """Return the error of a path that cannot be used; for a read-only folder it says what to do."""
-    why = explain_error(error)
-    if error.errno in DISK_ERRORS:
-        return StoreError("{file}: {problem}: {error}", file=path, problem=problem, error=why)
-    if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return InputError("{file}: {problem}: {error}", file=path, problem=problem, error=why)
-    return InputError(
-        "{file}: {problem}: {error}; make the folder writable, or use another one, such as a copy of it",
+    is_read_only = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+    message = Message(
+        "{file}: {problem}: {error}; make the folder writable, or use another one, such as a copy of it"
+        if is_read_only
+        else "{file}: {problem}: {error}",
         file=path,
         problem=problem,
-        error=why,
+        error=explain_error(error),
     )
+    return (StoreError if error.errno in DISK_ERRORS else InputError)(message)
 
 
 @contextmanager
