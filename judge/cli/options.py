@@ -89,10 +89,11 @@ def list_typed_options(context: typer.Context) -> OptionValues:
 
 
 def _annotate(name: str, option: Option, field_type: Any) -> Any:  # noqa: ANN401 - types
+    help_text = "\n".join(filter(None, (option.help, option.on_command_line)))
     info = (
-        typer.Argument(help=option.help)
+        typer.Argument(help=help_text)
         if option.place == "argument"
-        else make_option(option.help, *option.list_flags(name), group=option.group)
+        else make_option(help_text, *option.list_flags(name), group=option.group)
     )
     return Annotated[(option.type or _choose_read_type(field_type)) | None, info]
 
@@ -287,7 +288,8 @@ def _translate_help(help_text: str, line: str) -> str:
     added = re.sub(r"\[default: ", f"[{t('default: ')}", re.sub(r"\brequired\]$", f"{t('required')}]", added))
     added = re.sub(r"(\d+)<=x<=(\d+)", lambda ends: t("{low} to {high}", low=ends[1], high=ends[2]), added)
     added = re.sub(r"x>=(\d+)", lambda end: t("{least} or more", least=end[1]), added).replace("; ", t("; "))
-    return t(help_text) + added
+    between = "" if t.language == "zh" else " "
+    return between.join(map(t, help_text.split("\n"))) + added
 
 
 def _summarise(command: Any, limit: int) -> str:  # noqa: ANN401

@@ -144,9 +144,7 @@ def _format_option(model: type[Any], name: str, option: Option, *, table: str = 
     from judge.measure.measures import DEFAULT_MEASURES
 
     spellings = list_spellings(model, list_options(model))
-    yield from _format_comment(
-        t.replace_edit(partial(name_keys, spellings=spellings))(option.file_help or option.help)
-    )
+    yield from _format_comment(t.replace_edit(partial(name_keys, spellings=spellings))(option.help))
     field = list_fields(model)[name]
     if name in _SET_FIRST:
         yield f"{name} = {option.example}"

@@ -52,14 +52,10 @@ class CollectConfig(Options):
     )
     engines: TextList = _engine(
         "searxng, brave, bing, serper, serpapi-google, serpapi-baidu, serpapi-bing, tavily, exa, aliyun-iqs"
-        " (also -generic, -generic-advanced), bocha, http:NAME (described in a TOML file) or langchain:CLASS;"
-        " repeatable.",
+        " (also -generic, -generic-advanced), bocha, http:NAME (described in a table [collect.engines.NAME])"
+        " or langchain:CLASS.",
         ...,
-        file_help=Message(
-            "searxng, brave, bing, serper, serpapi-google, serpapi-baidu, serpapi-bing, tavily, exa,"
-            " aliyun-iqs (also -generic, -generic-advanced), bocha, http:NAME (described in a table"
-            " [collect.engines.NAME]) or langchain:CLASS."
-        ),
+        on_command_line=Message("Repeatable."),
         title="engine",
         example='["searxng", "brave"]',
         flags=("--engine",),
@@ -81,9 +77,9 @@ class CollectConfig(Options):
     )
     timeout: Annotated[NumberValue, Field(ge=0.1)] = _call("Timeout of a call in seconds (default 20).", 20.0)
     base_urls: Addresses = _engine(
-        "Other addresses of engines; on the command line NAME=URL, repeatable.",
+        "Other addresses of engines.",
         {},
-        file_help=Message("Other addresses of engines."),
+        on_command_line=Message("Form: NAME=URL; repeatable."),
         example='{ searxng = "http://localhost" }',
         flags=("--base-url",),
     )

@@ -25,16 +25,17 @@ NIGHTS_FOLDER = "runs/nights"
 class Option:
     """An option: its text in help, which is a message of the catalogue, and its group there.
 
-    `file_help` replaces the text in a judge.toml, where the command line has another form of the value.
-    `example` is a value in TOML, for an option without a default. `flags` replace `--NAME`. `type` is what
-    the command line reads, if it is not the type of the field; `place` "file" leaves the option to TOML
-    files. A run that resumes may have another value where `is_changeable`. `judge selftest` takes no option
-    that is `for_datasets`, and none of the input; `judge score` takes those that are `for_scores`.
+    `on_command_line` follows the text in the help of a command, where the value has another form than in a
+    judge.toml, or can be repeated. `example` is a value in TOML, for an option without a default. `flags`
+    replace `--NAME`. `type` is what the command line reads, if it is not the type of the field; `place`
+    "file" leaves the option to TOML files. A run that resumes may have another value where `is_changeable`.
+    `judge selftest` takes no option that is `for_datasets`, and none of the input; `judge score` takes those
+    that are `for_scores`.
     """
 
     help: str
     group: str
-    file_help: str = ""
+    on_command_line: str = ""
     example: str = ""
     flags: tuple[str, ...] = ()
     type: Any = None

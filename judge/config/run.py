@@ -87,17 +87,16 @@ class Config(Options):
         "TREC input: documents (.jsonl or .tsv, also .gz).", example='"docs.jsonl"'
     )
     trec_runs: PathList = _input(
-        "TREC input: a run file; repeatable, and more of them can follow it.",
+        "TREC input: run files, one for each engine.",
         (),
-        file_help=Message("TREC input: run files, one for each engine."),
+        on_command_line=Message("Repeatable, and more of them can follow it."),
         example='["bm25.run", "dense.run"]',
         flags=("--run",),
     )
     columns: ColumnNames = _input(
-        "Names of the dataset's columns; on the command line FIELD=COLUMN, e.g. snippet=text,query=q,"
-        " repeatable.",
+        "Names of the dataset's columns by field.",
         (),
-        file_help=Message("Names of the dataset's columns by field."),
+        on_command_line=Message("Form: FIELD=COLUMN, e.g. snippet=text,query=q; repeatable."),
         example='{ snippet = "text", query = "q" }',
     )
     complete: bool = _input(
@@ -138,8 +137,8 @@ class Config(Options):
         "Lowest grade that counts as relevant (default: 2, binary 1).", example="2", for_datasets=True
     )
     rerank_thresholds: Thresholds | None = _assessor(
-        "Scores at which a reranker's grades 1, 2, … begin, e.g. 0.2,0.5,0.8 (default: fitted on --qrels).",
-        file_help=Message("Scores at which a reranker's grades 1, 2, … begin (default: fitted on --qrels)."),
+        "Scores at which a reranker's grades 1, 2, … begin (default: fitted on --qrels).",
+        on_command_line=Message("For example 0.2,0.5,0.8."),
         example="[0.2, 0.5, 0.8]",
         for_datasets=True,
     )
@@ -182,8 +181,8 @@ class Config(Options):
         example="50",
     )
     measures: Measures | None = _measuring(
-        'Measures, e.g. "nDCG@10 AP@10 P@5"; the first one decides.',
-        file_help=Message("Measures; the first one decides."),
+        "Measures; the first one decides.",
+        on_command_line=Message('For example "nDCG@10 AP@10 P@5".'),
         type=str,
         for_datasets=True,
         for_scores=True,
@@ -216,13 +215,10 @@ class Config(Options):
         example='"feedback.csv"',
     )
     costs: Prices = _free_dimension(
-        "Also measure what relevant results cost: ENGINE=USD per 1,000 queries, e.g. a=5,b=0.3; the"
-        " word list takes list prices only; free.",
+        'Also measure what relevant results cost: USD per 1,000 queries of each engine; "list" takes list'
+        " prices only; free.",
         default=(),
-        file_help=Message(
-            "Also measure what relevant results cost: USD per 1,000 queries of each engine;"
-            ' "list" takes list prices only; free.'
-        ),
+        on_command_line=Message("Form: ENGINE=USD, e.g. a=5,b=0.3."),
         example="{ tavily = 8.0, own = 0.3 }",
     )
     site_grades: bool = _dimension(
@@ -254,12 +250,9 @@ class Config(Options):
     )
     weights: Weights = _free_dimension(
         "Also compute a weighted total: relevance, recall (needs --points), quality (--site-grades),"
-        " diversity (--diversity); e.g. relevance=0.7,diversity=0.3; free.",
+        " diversity (--diversity); free.",
         default=(),
-        file_help=Message(
-            "Also compute a weighted total: relevance, recall (needs --points), quality"
-            " (--site-grades), diversity (--diversity); free."
-        ),
+        on_command_line=Message("For example relevance=0.7,diversity=0.3."),
         example="{ relevance = 1.0 }",
     )
     concurrency: Annotated[CountValue, Field(le=100_000)] = _limit(
@@ -301,11 +294,9 @@ class Config(Options):
         for_datasets=True,
     )
     price: PriceNumbers | None = _limit(
-        "Price of the model in USD per million tokens; on the command line INPUT,OUTPUT[,CACHED].",
-        file_help=Message(
-            "Price of the model in USD per million tokens: of input, output and, as a third number,"
-            " cached tokens."
-        ),
+        "Price of the model in USD per million tokens: of input, output and, as a third number, cached"
+        " tokens.",
+        on_command_line=Message("Form: INPUT,OUTPUT[,CACHED]."),
         example="[0.4, 1.2]",
     )
     prices: PathText | None = _limit(

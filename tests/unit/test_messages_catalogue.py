@@ -227,7 +227,8 @@ def iter_help_messages(command: Any = None) -> Iterator[str]:
         command = get_command(app)
     yield from split_paragraphs(command.help)
     for option in command.get_params(Context(command)):
-        yield from (text for text in (option.help, option.rich_help_panel) if text)
+        texts = (*(option.help or "").split("\n"), option.rich_help_panel)
+        yield from filter(None, texts)
     for subcommand in getattr(command, "commands", {}).values():
         yield from iter_help_messages(subcommand)
 
