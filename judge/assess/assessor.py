@@ -75,12 +75,15 @@ SendPrompt = Callable[[Prompt], Awaitable[Completion]]
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One pair that an assessor judges in one repeat; `key` is the key of its verdict in the store."""
+    """One pair that an assessor judges in one repeat.
 
+    `index` is its number in a plan, `key` the key of its verdict in the store.
+    """
+
+    index: int
     key: str
     pair: Pair
     repeat: int
-    prompt_version: str
 
 
 class Assessor:
@@ -134,40 +137,38 @@ class Assessor:
         }
         return make_key("keys", pool_key, repeats, self._key, templates)
 
-    def make_assignments(self, pair: Pair, repeats: int) -> list[Assignment]:
-        """Return the assignments of `pair`, one for each repeat."""
-        template = self.prompts.templates[pair.query.lang]
+    def make_keys(self, pair: Pair, repeats: int) -> list[bytes]:
+        """Return the keys of the verdicts on `pair`, one for each repeat."""
         # With their lengths, texts of other pairs never give the same joined text.
-        user = template.render_pair(pair)
+        user = self.prompts.templates[pair.query.lang].render_pair(pair)
         start = self._key_starts[pair.query.lang].copy()
         start.update(f"{len(user)}\n{user}\n".encode())
-        assignments = []
+        keys = []
         for repeat in range(1, repeats + 1):
             key = start.copy()
             key.update(str(repeat).encode())
-            assignments.append(Assignment(key.hexdigest(), pair, repeat, template.version))
-        return assignments
+            keys.append(key.digest())
+        return keys
 
     def make_key_info(self, assignment: Assignment) -> VerdictKeyInfo:
         """Return what the store shows beside the key of `assignment`."""
-        return VerdictKeyInfo(
-            self.model.name, assignment.prompt_version, assignment.repeat, self.settings_digest
-        )
+        version = self.prompts.templates[assignment.pair.query.lang].version
+        return VerdictKeyInfo(self.model.name, version, assignment.repeat, self.settings_digest)
 
-    async def ask(self, assignment: Assignment, send: SendPrompt) -> VerdictOrFailure:
-        """Ask the model by `send`, and once more for the verdict alone when the reply cannot be parsed.
+    async def ask(self, pair: Pair, send: SendPrompt) -> VerdictOrFailure:
+        """Ask for a verdict on `pair` by `send`; when the reply cannot be parsed, once more for it alone.
 
         Raises AccountError, and what `send` raises besides CallError: these concern all pairs.
         """
         # The reply that cannot be parsed, for a failure of the second request.
         reply = ""
-        prompt = self.prompts.render(assignment.pair)
+        prompt = self.prompts.render(pair)
         try:
             completion = await send(prompt)
             reply = completion.text
             answer = await self._read_answer(completion, prompt)
             if isinstance(answer, Failure):
-                prompt = self.prompts.render_reask(assignment.pair)
+                prompt = self.prompts.render_reask(pair)
                 completion = await send(prompt)
                 answer = await self._read_answer(completion, prompt, (RE_ASKED,))
         except AccountError:
@@ -273,7 +274,7 @@ class Assessor:
             reason=verdict.reason if verdict else "",
             error=failure.kind if failure else None,
             assessor=self.name,
-            prompt_version=assignment.prompt_version,
+            prompt_version=self.prompts.templates[pair.query.lang].version,
             params=verdict.params if verdict else normalise_params(self.model.params),
             reply=answer.reply,
             usage=verdict.usage if verdict else None,

@@ -6,7 +6,7 @@ Their keys are in memory, and their pairs are read when needed.
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -21,25 +21,22 @@ from judge.store.store import VerdictStore
 _KEY_SIZE = 32
 #: Assignments that are in memory at once.
 _BLOCK = 1000
-IndexedAssignment = tuple[int, Assignment]
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictRequest:
-    """The first of the assignments with one key, and the `others`: one verdict answers them all.
+    """The `assignments` with one key, which one verdict answers.
 
-    `batch_reply` is the reply to it in a batch that has ended.
+    `batch_reply` is the reply to the first of them in a batch that has ended.
     """
 
-    index: int
-    assignment: Assignment
-    others: tuple[IndexedAssignment, ...] = ()
+    assignments: tuple[Assignment, ...]
     batch_reply: ModelResult | None = None
 
     @property
-    def assignments(self) -> tuple[IndexedAssignment, ...]:
-        """All assignments with their indices."""
-        return (self.index, self.assignment), *self.others
+    def assignment(self) -> Assignment:
+        """The first of the assignments, whose pair the model is asked about."""
+        return self.assignments[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class AssignmentBlock:
     """Some assignments: by index the judgments that follow from a rule, and those for the model."""
 
     by_rule: dict[int, Judgment]
-    for_model: list[IndexedAssignment]
+    for_model: list[Assignment]
 
 
 class AssignmentPlan:
@@ -87,9 +84,8 @@ class AssignmentPlan:
     def _make_keys(self) -> bytes | bytearray:
         keys = [bytearray() for _ in range(self.repeats)]
         for pair in self._pairs:
-            assignments = self.assessor.make_assignments(pair, self.repeats)
-            for of_repeat, assignment in zip(keys, assignments, strict=True):
-                of_repeat += bytes.fromhex(assignment.key)
+            for of_repeat, key in zip(keys, self.assessor.make_keys(pair, self.repeats), strict=True):
+                of_repeat += key
         return keys[0] if self.repeats == 1 else b"".join(keys)
 
     def _get_key(self, index: int) -> str:
@@ -115,20 +111,20 @@ class AssignmentPlan:
             block = AssignmentBlock({}, [])
             for number, pair in some:
                 for repeat in range(self.repeats):
-                    index, assignment = self._make_assignment(repeat, number, pair)
+                    assignment = self._make_assignment(repeat, number, pair)
                     if judgment := self.assessor.judge_by_rule(assignment):
-                        block.by_rule[index] = judgment
+                        block.by_rule[assignment.index] = judgment
                     else:
-                        block.for_model.append((index, assignment))
+                        block.for_model.append(assignment)
             yield block
 
     def find_known_judgments(self, store: VerdictStore) -> Iterator[dict[int, Judgment]]:
         """Yield the judgments that need no call, by index, some at a time: by a rule, or by the store."""
         for block in self.read_blocks():
-            answers = store.find_answers(assignment.key for _, assignment in block.for_model)
+            answers = store.find_answers(assignment.key for assignment in block.for_model)
             yield block.by_rule | {
-                index: self.assessor.make_judgment(assignment, answer)
-                for index, assignment in block.for_model
+                assignment.index: self.assessor.make_judgment(assignment, answer)
+                for assignment in block.for_model
                 if (answer := answers.get(assignment.key))
             }
 
@@ -149,19 +145,19 @@ class AssignmentPlan:
             first = first_indices.setdefault(self._get_key(index), index)
             if first != index:
                 others.setdefault(first, []).append(index)
-        later = [index for of_key in others.values() for index in of_key]
+        later = list(chain.from_iterable(others.values()))
         return np.setdiff1d(indices, later, assume_unique=True) if later else indices, others
 
     def read_requests(self, indices: Indices) -> Iterator[VerdictRequest]:
         """Yield the requests for the assignments at the sorted `indices`, in this order."""
         firsts, others = self.select_requests(indices)
-        indices_of_others = sorted(index for of_key in others.values() for index in of_key)
-        later = dict(self._read_assignments(np.array(indices_of_others, np.int64)))
-        for index, assignment in self._read_assignments(firsts):
-            same_key = tuple((other, later[other]) for other in others.get(index, ()))
-            yield VerdictRequest(index, assignment, same_key)
+        indices_of_others = np.array(sorted(chain.from_iterable(others.values())), np.int64)
+        later = {assignment.index: assignment for assignment in self._read_assignments(indices_of_others)}
+        for assignment in self._read_assignments(firsts):
+            same_key = (later[index] for index in others.get(assignment.index, ()))
+            yield VerdictRequest((assignment, *same_key))
 
-    def _read_assignments(self, indices: Indices) -> Iterator[IndexedAssignment]:
+    def _read_assignments(self, indices: Indices) -> Iterator[Assignment]:
         """Yield the assignments at the sorted `indices`; each repeat with one reads the pairs once."""
         count = len(self._pairs)
         for repeat in range(self.repeats):
@@ -174,10 +170,9 @@ class AssignmentPlan:
                 if wanted:
                     yield self._make_assignment(repeat, number, pair)
 
-    def _make_assignment(self, repeat: int, number: int, pair: Pair) -> IndexedAssignment:
+    def _make_assignment(self, repeat: int, number: int, pair: Pair) -> Assignment:
         index = repeat * len(self._pairs) + number
-        version = self.assessor.prompts.templates[pair.query.lang].version
-        return index, Assignment(self._get_key(index), pair, repeat + 1, version)
+        return Assignment(index, self._get_key(index), pair, repeat + 1)
 
 
 def list_request_keys(pairs: Sequence[Pair], assessor: Assessor, repeats: int) -> list[str]:

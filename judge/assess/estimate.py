@@ -167,7 +167,7 @@ class QuestionEstimator:
         keys: dict[tuple[str, str], str] = {}
         if pairs:
             assessor, _ = self._open_assessor(kind)
-            keys = {pair.key: assessor.make_assignments(pair, 1)[0].key for pair in pairs.values()}
+            keys = {pair.key: assessor.make_keys(pair, 1)[0].hex() for pair in pairs.values()}
         answers = self._store.find_answers(keys.values()) if self._store else {}
         known_count = sum(key in answers for key in keys.values())
         self._counts[kind.dimension, kind.name] = known_count, len(keys) - known_count
@@ -230,8 +230,9 @@ def estimate_run(
     for request in plan.read_requests(missing):
         assignment = request.assignment
         if assignment.key not in in_batch:
-            versions[assignment.prompt_version] += 1
-            if assignment.prompt_version not in learned:
+            version = assessor.prompts.templates[assignment.pair.query.lang].version
+            versions[version] += 1
+            if version not in learned:
                 by_rule += _estimate_by_rule(assessor.prompts.render(assignment.pair), reply_tokens)
     calls = versions.total()
     by_history, retry_calls = _estimate_from_history(learned, versions)
@@ -313,8 +314,8 @@ def _find_missing(plan: AssignmentPlan, store: VerdictStore) -> Indices:
     """Return the indices of the assignments that neither a rule nor the store answers."""
     missing: list[int] = []
     for block in plan.read_blocks():
-        answers = store.find_answers(assignment.key for _, assignment in block.for_model)
-        missing += [index for index, assignment in block.for_model if assignment.key not in answers]
+        answers = store.find_answers(assignment.key for assignment in block.for_model)
+        missing += [assignment.index for assignment in block.for_model if assignment.key not in answers]
     return np.array(sorted(missing), np.int64)
 
 

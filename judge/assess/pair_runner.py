@@ -184,7 +184,7 @@ class PairRunner:
                 lease.begin_call()
                 lease.end_call(make_batch_call(reply))
                 send = _send_after_reply(reply, send)
-            answer = await self._assessor.ask(request.assignment, send)
+            answer = await self._assessor.ask(request.assignment.pair, send)
             if isinstance(answer, StoredVerdict):
                 self.client.limiter.record_verdict()
                 self._failures.reset()

@@ -109,9 +109,9 @@ class JudgmentRecorder:
     def add(self, request: VerdictRequest, answer: VerdictOrFailure) -> None:
         """Add a judgment for each assignment of `request`."""
         self.added_at = time.monotonic()
-        assignments = request.assignments
-        judgments = [self._plan.assessor.make_judgment(assignment, answer) for _, assignment in assignments]
-        self._log.add((index for index, _ in assignments), judgments)
+        make_judgment = self._plan.assessor.make_judgment
+        judgments = [make_judgment(assignment, answer) for assignment in request.assignments]
+        self._log.add((assignment.index for assignment in request.assignments), judgments)
         for judgment in judgments:
             self._progress.add_judgment(judgment, self._spend_limit.usd)
         for repeat in self._counter.count_judgments(judgments):

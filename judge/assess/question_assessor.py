@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
-from judge.assess.assessor import NO_VERDICT, Assessor, Assignment
+from judge.assess.assessor import NO_VERDICT, Assessor
 from judge.assess.judging import PanelMember, judge_with_panel
 from judge.assess.progress import ProgressListener
 from judge.assess.prompts import Prompts, make_object_schema
@@ -89,12 +89,11 @@ class QuestionAssessor(Assessor):
         self.subject = kind.subject
         self._kind = kind
 
-    def make_assignments(self, pair: Pair, repeats: int) -> list[Assignment]:
-        """Return the assignments of `pair`, one for each repeat."""
-        if not self._kind.is_keyed_by_query:
-            return super().make_assignments(pair, repeats)
-        keyed = replace(pair, snippet=replace(pair.snippet, text=""))
-        return [replace(assignment, pair=pair) for assignment in super().make_assignments(keyed, repeats)]
+    def make_keys(self, pair: Pair, repeats: int) -> list[bytes]:
+        """Return the keys of the answers to `pair`, one for each repeat."""
+        if self._kind.is_keyed_by_query:
+            pair = replace(pair, snippet=replace(pair.snippet, text=""))
+        return super().make_keys(pair, repeats)
 
     async def _read_verdict(self, completion: Completion, prompt: Prompt) -> Verdict:
         self._kind.parse(completion.text, prompt.snippet, completion.finish_reason)

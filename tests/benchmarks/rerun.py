@@ -57,11 +57,12 @@ def write_dataset(path: Path, pairs: int) -> None:
 async def fill_store(folder: Path) -> None:
     """Store a verdict for each pair of the dataset, through the store's own functions."""
     from judge import factory
+    from judge.assess.assessor import Assignment
     from judge.assess.assignment_plan import AssignmentPlan
     from judge.config.run import Config
     from judge.records import ANSWERED, Call, Usage
     from judge.store.leases import Lease
-    from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
+    from judge.store.store import StoredVerdict, VerdictStore
 
     config = Config.load(
         None,
@@ -75,7 +76,7 @@ async def fill_store(folder: Path) -> None:
     draw = random.Random(1)
     with VerdictStore(folder / "verdicts.sqlite") as store:
 
-        async def save(key: str, version: str) -> None:
+        async def save(assignment: Assignment) -> None:
             usage = Usage(prompt_tokens=400, completion_tokens=60)
             grade = draw.choices(range(4), [6, 3, 2, 1])[0]
             reason = f"The snippet covers part {grade} of what the query is looking for, and says how."
@@ -83,13 +84,11 @@ async def fill_store(folder: Path) -> None:
             verdict = StoredVerdict(
                 grade, reason, (), reply, {"temperature": 0.0, "max_tokens": 400}, usage, "bench", None
             )
-            info = VerdictKeyInfo(MODEL[1], version, 1)
-            await store.save(Lease(key), info, verdict, [Call(ANSWERED, usage)])
+            info = plan.assessor.make_key_info(assignment)
+            await store.save(Lease(assignment.key), info, verdict, [Call(ANSWERED, usage)])
 
         for block in plan.read_blocks():
-            await asyncio.gather(
-                *(save(assignment.key, assignment.prompt_version) for _, assignment in block.for_model)
-            )
+            await asyncio.gather(*(save(assignment) for assignment in block.for_model))
 
 
 def measure(command: Sequence[str], environ: Mapping[str, str]) -> tuple[float, float, float]:

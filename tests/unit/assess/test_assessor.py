@@ -56,7 +56,7 @@ def ask_for_flags(model: EchoModel) -> tuple[str, ...]:
 
     async def ask() -> tuple[str, ...]:
         assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
-        answer = await assessor.ask(assessor.make_assignments(PAIR, 1)[0], assessor.model.complete)
+        answer = await assessor.ask(PAIR, assessor.model.complete)
         assert isinstance(answer, StoredVerdict)
         return answer.flags
 
@@ -115,7 +115,7 @@ def test_the_advice_to_judge_on_the_binary_scale_is_for_replies_of_yes_or_no(
 ) -> None:
     async def ask_for_advice() -> str:
         assessor = Assessor(TextModel(text), load_prompts(find_default_directory(), GRADED), GRADED)
-        answer = await assessor.ask(assessor.make_assignments(PAIR, 1)[0], assessor.model.complete)
+        answer = await assessor.ask(PAIR, assessor.model.complete)
         assert isinstance(answer, Failure)
         return answer.advice
 
@@ -126,7 +126,7 @@ def test_the_advice_for_a_question_is_never_about_the_scale() -> None:
     async def ask_for_advice() -> str:
         prompts = load_question_prompts(find_default_directory(), EXPLAIN.name, EXPLAIN.properties)
         assessor = QuestionAssessor(TextModel('{"reason": "b", "better": "yes"}'), prompts, EXPLAIN)
-        answer = await assessor.ask(assessor.make_assignments(PAIR, 1)[0], assessor.model.complete)
+        answer = await assessor.ask(PAIR, assessor.model.complete)
         assert isinstance(answer, Failure)
         return answer.advice
 

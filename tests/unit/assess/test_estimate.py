@@ -287,14 +287,13 @@ def test_what_is_known_already_costs_nothing(tmp_path: Path) -> None:
     with VerdictStore(tmp_path / "v.sqlite") as store:
         row = {"query": "q", "engine": "e", "snippet": "s"}
         dataset = read_dataset([row], lang="auto", max_chars=4000)
-        pair = build_pool(dataset, 10).pairs[0]
-        assignment = ASSESSOR.make_assignments(pair, 1)[0]
+        plan = AssignmentPlan(build_pool(dataset, 10).pairs, ASSESSOR, 1)
+        [assignment] = next(plan.read_blocks()).for_model
 
         async def save() -> None:
             await store.save(Lease(assignment.key), ASSESSOR.make_key_info(assignment), make_verdict(), [])
 
         asyncio.run(save())
-        plan = AssignmentPlan(build_pool(dataset, 10).pairs, ASSESSOR, 1)
         result = estimate_run(plan, store, PRICE, 8, thinking=False)
     assert (result.judgments, result.known, result.calls) == (1, 1, 0)
     assert (result.prompt_tokens, result.usd, result.seconds) == (0, 0.0, 0.0)

@@ -179,9 +179,7 @@ def test_a_folder_that_takes_no_file_is_no_error(tmp_path: Path) -> None:
     assert read(data).pool == read(data).pool
 
 
-def list_assignments(
-    pool: Pool, repeats: int, cache: FileCache | None = None
-) -> list[tuple[int, Assignment]]:
+def list_assignments(pool: Pool, repeats: int, cache: FileCache | None = None) -> list[Assignment]:
     plan = AssignmentPlan(pool.pairs, ASSESSOR, repeats, cache, pool.cache_key)
     return [assignment for block in plan.read_blocks() for assignment in block.for_model]
 
