@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from judge.errors import CallError, JudgeError, ParametersRejected, SetupError, advise_install
 from judge.models import error_mapping
 from judge.models.chat_messages import build_messages, read_chat_completion
-from judge.models.negotiation import NEGOTIABLE, build_sampling_params
+from judge.models.negotiation import NEGOTIABLE, Negotiation, build_sampling_params
 from judge.models.providers import DASHSCOPE, FORMS, OPENAI
 from judge.models.redaction import describe_setup_error, find_secrets, mask, redact_logs
 from judge.models.server import (
@@ -76,6 +76,8 @@ class LangChainModel:
         self.endpoint = endpoint
         self.params = params
         self._sent = params
+        #: Whether the server takes a system message; the model itself holds the parameters.
+        self._negotiation = Negotiation(params, ("text",), optional=())
         self._model = model.model_copy(update={"cache": False})
         self._timeout = timeout
         self._http = http
@@ -87,11 +89,13 @@ class LangChainModel:
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
         # Only the provider's package knows what a call raises, so an exception is a value here.
-        model, sent = self._model, self._sent
-        [outcome] = await asyncio.gather(self._invoke(model, build_messages(prompt)), return_exceptions=True)
+        model, sent, negotiated = self._model, self._sent, self._negotiation.current
+        messages = build_messages(prompt, has_system=negotiated.has_system)
+        [outcome] = await asyncio.gather(self._invoke(model, messages), return_exceptions=True)
         if isinstance(outcome, Exception) and (response := _find_error_response(outcome)):
             error = error_mapping.classify(response, *self._secrets, endpoint=self.endpoint)
-            raise self._drop_parameters(model, response, error) or error
+            rejected = self._negotiation.step_down(negotiated, response)
+            raise rejected or self._drop_parameters(model, response, error) or error
         if isinstance(outcome, UnicodeEncodeError):
             raise error_mapping.make_encoding_error(outcome)
         if isinstance(outcome, TimeoutError):

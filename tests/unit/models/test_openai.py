@@ -282,21 +282,22 @@ def test_a_refusal_of_stored_parameters_changes_those_of_later_requests() -> Non
 
 
 @check_each(
-    ("message",),
+    ("adapter", "message"),
     [
-        ("System role not supported",),
-        ("Developer instruction is not enabled for models/gemma-3-27b-it",),
-        ("Conversation roles must alternate user/assistant/user/assistant/...",),
+        ("openai", "System role not supported"),
+        ("openai", "Developer instruction is not enabled for models/gemma-3-27b-it"),
+        ("openai", "Conversation roles must alternate user/assistant/user/assistant/..."),
+        ("langchain:openai", "System role not supported"),
     ],
 )
 def test_the_user_message_begins_with_the_system_text_where_the_server_takes_no_system_message(
-    message: str,
+    adapter: str, message: str
 ) -> None:
     def has_system(request: ChatRequest) -> bool:
         return request.body is not None and request.body["messages"][0]["role"] == "system"
 
     with serve_refusal(message, has_system) as server:
-        model = open_at("openai", server)
+        model = open_at(adapter, server)
         wanted = model.params  # in the key of the verdict
         assert [answer.text for answer in ask(model, PROMPT, PROMPT)] == [GRADE, GRADE]
         assert model.params == wanted
