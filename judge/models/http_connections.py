@@ -288,8 +288,8 @@ class ProxiedConnections:
 class HttpConnections:
     """The connections to `path` of a server, opened by requests.
 
-    No header describes this machine, and none comes from the environment but the key and `headers`. Raises
-    SetupError for an unusable proxy.
+    No header describes this machine, and none comes from the environment but the key and `headers`; an empty
+    one is not sent. Raises SetupError for an unusable proxy.
     """
 
     def __init__(self, server: Server, path: str, headers: Mapping[str, str] = MappingProxyType({})) -> None:
@@ -301,6 +301,7 @@ class HttpConnections:
             "User-Agent": "judge",
             **headers,
         }
+        headers = {name: value for name, value in headers.items() if value}
         self._server = server
         url, proxy = server.url + path, find_proxy(server.url)
         self._connections: Http1Connections | ProxiedConnections = (
