@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,7 +16,6 @@ from judge.client.retry import RequestLimits, make_retry_policy
 from judge.errors import CallError, InputError, RunIncomplete
 from judge.files.cache import FileCache, make_cache_path, make_key
 from judge.measure.numeric import Floats
-from judge.models.chat_messages import parse_response
 from judge.models.error_mapping import ErrorResponse, classify, make_transport_error
 from judge.models.http_connections import HttpConnections
 from judge.models.providers import DASHSCOPE, OPENAI, check_embeddings
@@ -155,9 +153,8 @@ class _EmbeddingClient:
 
     async def _request(self, texts: Sequence[str]) -> Floats:
         """Return the (texts, dimensions) vectors of a response, which names the text of each by `index`."""
-        body = json.dumps({"model": self.name, "input": list(texts), "encoding_format": "float"})
-        response = await self._connections.post(body.encode())
-        json_body = parse_response(response.status, response.content, response.headers, *self._secrets)
+        request = {"model": self.name, "input": list(texts), "encoding_format": "float"}
+        json_body = await self._connections.post(request)
         if isinstance(json_body, ErrorResponse):
             raise classify(json_body, *self._secrets, endpoint=self.endpoint)
         try:

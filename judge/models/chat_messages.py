@@ -18,8 +18,6 @@ from judge.records import Completion, Params, Prompt, Usage, is_complete_reply
 _THINKING_PARTS = frozenset({"reasoning", "thinking"})
 #: A larger count of tokens is an error of the server, and more than an integer of SQLite holds.
 _MAX_TOKEN_COUNT = 2**53
-#: Makes the body of a request. `json.dumps` would make an encoder for each.
-encode_json = json.JSONEncoder(ensure_ascii=False).encode
 #: The beginning of an HTML page, and its title.
 _PAGE = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)

@@ -8,11 +8,9 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from judge.errors import SetupError, advise_install
-from judge.models.chat_messages import as_mapping, build_messages, parse_response, read_chat_completion
-from judge.models.error_mapping import ErrorResponse, JsonBody, classify, make_encoding_error
+from judge.models.chat_messages import as_mapping, build_messages, read_chat_completion
+from judge.models.error_mapping import ErrorResponse, JsonBody, classify
 from judge.models.http_connections import HttpConnections
 from judge.models.negotiation import OPTIONAL_PARAMS, Negotiation, OptionalParam, build_sampling_params
 from judge.models.providers import DASHSCOPE
@@ -68,14 +66,9 @@ class DashScope:
         sent = params.add_format(prompt.schema)
         messages = build_messages(prompt, has_system=params.has_system)
         request = self._protocol.build_chat_request(model=self._model, messages=messages, **sent)
-        try:
-            body = msgspec.json.encode(request.body)
-        except UnicodeEncodeError as not_encoded:
-            raise make_encoding_error(not_encoded) from None
-        response, secrets = await self._connections.post(body), self._server.secrets
-        json_body = parse_response(response.status, response.content, response.headers, *secrets)
+        json_body = await self._connections.post(request.body)
         if isinstance(json_body, ErrorResponse):
-            raise self._negotiation.step_down(params, json_body) or classify(json_body, *secrets)
+            raise self._negotiation.step_down(params, json_body) or classify(json_body, *self._server.secrets)
         return self._read(json_body, sent)
 
     def open_batch_api(self) -> BatchApi:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import quote, urlsplit
 
 import httptools
+import msgspec
 
 from judge.models.body_limits import (
     ACCEPTED,
@@ -27,8 +28,10 @@ from judge.models.body_limits import (
     make_request_error,
     read_body,
 )
-from judge.models.error_mapping import make_timeout_error
+from judge.models.chat_messages import parse_response
+from judge.models.error_mapping import ErrorResponse, JsonBody, make_encoding_error, make_timeout_error
 from judge.models.server import NO_KEY, Proxy, Server, find_proxy
+from judge.records import JsonDict
 
 if TYPE_CHECKING:
     import aiohttp
@@ -286,7 +289,7 @@ class ProxiedConnections:
 
 
 class HttpConnections:
-    """The connections to `path` of a server, opened by requests.
+    """The connections to `path` of a server with a JSON API, opened by requests.
 
     No header describes this machine, and none comes from the environment but the key and `headers`; an empty
     one is not sent. Raises SetupError for an unusable proxy.
@@ -310,16 +313,27 @@ class HttpConnections:
             else Http1Connections(url, headers, _make_tls_context)
         )
 
-    async def post(self, body: bytes) -> HttpResponse:
-        """Return the response to `body`; raise CallError when none arrives in time and within the limit."""
+    async def post(self, request: JsonDict, list_name: str = "") -> JsonBody | ErrorResponse:
+        """Return the JSON of the response to `request`, or the error in it.
+
+        With a `list_name`, a list becomes an object that has it under this name. Raises CallError for a
+        request that cannot be sent as UTF-8, and when no response arrives in time and within the limit.
+        """
         server = self._server
         try:
-            return await self._connections.post(body, server.access.timeout)
+            body = msgspec.json.encode(request)
+            response = await self._connections.post(body, server.access.timeout)
+        except UnicodeEncodeError as error:
+            raise make_encoding_error(error) from None
         except TimeoutError:
             raise make_timeout_error(server.access.timeout) from None
         except (NotConnected, OSError, BodyRefused) as error:
             never_sent = isinstance(error, NotConnected)
             raise make_request_error(error, server, never_sent=never_sent) from None
+        content = response.content
+        if list_name and response.status == 200 and content.lstrip()[:1] == b"[":
+            content = b'{"%b": %b}' % (list_name.encode(), content)
+        return parse_response(response.status, content, response.headers, *server.secrets)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from judge.models.chat_messages import build_messages, parse_response, read_chat_completion
-from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error
+from judge.models.chat_messages import build_messages, read_chat_completion
+from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.http_connections import HttpConnections
 from judge.models.negotiation import Negotiation, RequestParams, build_sampling_params
 from judge.models.server import Server, build_thinking_params
@@ -51,13 +49,8 @@ class OpenAI:
             # One object for many requests, so that what is made of the parameters is made once.
             self._sent_for, self._sent = (params, prompt.schema), params.add_format(prompt.schema)
         sent = self._sent
-        try:
-            messages = build_messages(prompt, has_system=params.has_system)
-            body = msgspec.json.encode({"model": self._model, "messages": messages, **sent})
-        except UnicodeEncodeError as not_encoded:
-            raise make_encoding_error(not_encoded) from None
-        response, secrets = await self._connections.post(body), self._server.secrets
-        json_body = parse_response(response.status, response.content, response.headers, *secrets)
+        messages, secrets = build_messages(prompt, has_system=params.has_system), self._server.secrets
+        json_body = await self._connections.post({"model": self._model, "messages": messages, **sent})
         if isinstance(json_body, ErrorResponse):
             error = classify(json_body, *secrets, endpoint=self.endpoint)
             raise self._negotiation.step_down(params, json_body) or error

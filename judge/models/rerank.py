@@ -6,6 +6,7 @@ into grades.
 
 import asyncio
 import importlib
+import json
 from collections.abc import Callable
 from importlib.util import find_spec
 from math import isfinite
@@ -14,7 +15,7 @@ from typing import Any, Literal
 
 from judge.errors import ParametersRejected, RequestRejected, SetupError, advise_install
 from judge.models import error_mapping
-from judge.models.chat_messages import as_mapping, encode_json, parse_response, read_count
+from judge.models.chat_messages import as_mapping, read_count
 from judge.models.error_mapping import JsonBody
 from judge.models.http_connections import HttpConnections
 from judge.models.providers import LocalModel
@@ -52,15 +53,7 @@ class Reranker:
         request = {"model": self._model, **({"input": texts} if self._is_dashscope else texts)}
         if is_tei:
             request = {"query": prompt.query, "texts": [prompt.snippet]}
-        try:
-            body = encode_json(request).encode()
-        except UnicodeEncodeError as error:
-            raise error_mapping.make_encoding_error(error) from None
-        response = await self._connections.post(body)
-        content = response.content
-        if response.status == 200 and content.lstrip()[:1] == b"[":
-            content = b'{"results": %b}' % content  # TEI
-        json_body = parse_response(response.status, content, response.headers, *self._secrets)
+        json_body = await self._connections.post(request, list_name="results")  # TEI sends a list
         if isinstance(json_body, error_mapping.ErrorResponse):
             if json_body.status == 422 and "texts" in json_body.message and not is_tei:
                 self._is_tei = True
@@ -77,7 +70,7 @@ class Reranker:
         result = as_mapping(results[0]) if isinstance(results, list) and results else {}
         score = result.get("relevance_score", result.get("score"))
         if type(score) not in (int, float) or parse_score(str(score)) is None:
-            body = redact(encode_json(json_body)[:200], *self._secrets)
+            body = redact(json.dumps(json_body, ensure_ascii=False)[:200], *self._secrets)
             raise error_mapping.make_transport_error(f"the response holds no relevance score: {body}")
         tokens = read_count(as_mapping(json_body.get("usage")), "total_tokens")
         request_id = json_body.get("id") or json_body.get("request_id")
