@@ -402,17 +402,6 @@ def parse_score(reply: str) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class RepeatProgress:
-    """A finished repeat: its `number` of `repeats`, from 1, and the outcomes of its pairs."""
-
-    number: int
-    repeats: int
-    judged: int
-    failed: int
-    relevant: int
-
-
-@dataclass(frozen=True, slots=True)
 class Score:
     """The value of one measure for one engine on one query in one repeat.
 

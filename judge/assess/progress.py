@@ -3,13 +3,25 @@
 import time
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Protocol
 
 from judge.assess.assignment_plan import AssignmentPlan, VerdictRequest
 from judge.client.budget import SpendLimit
 from judge.files.judgment_log import JudgmentLog
-from judge.records import Judgment, RepeatProgress, Scale
+from judge.records import Judgment, Scale
 from judge.store.store import VerdictOrFailure, VerdictStore
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatProgress:
+    """A finished repeat: its `number` of `repeats`, from 1, and the outcomes of its pairs."""
+
+    number: int
+    repeats: int
+    judged: int
+    failed: int
+    relevant: int
 
 
 class ProgressListener(Protocol):

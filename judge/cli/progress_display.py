@@ -1,9 +1,11 @@
 """The progress of judging and collecting: a bar on a terminal, lines in a log."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich import progress
 from rich.console import Console, RenderableType
@@ -12,7 +14,10 @@ from rich.text import Text
 
 from judge.characters import count_columns
 from judge.cli.terminal import format_duration, t
-from judge.records import Judgment, RepeatProgress
+
+if TYPE_CHECKING:
+    from judge.assess.progress import RepeatProgress
+    from judge.records import Judgment
 
 _SECONDS_BETWEEN_LINES = 10.0
 #: Columns of a line of a log: the name of a member of a panel is cut to fit.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import AsyncIterable, AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from judge.errors import CallError, iterate_causes
 from judge.models.error_mapping import make_connection_error, make_transport_error
@@ -68,26 +68,6 @@ async def read_body(response: aiohttp.ClientResponse) -> bytes:
     """Return the body of a response of aiohttp, which must not unpack it itself."""
     chunks, encoding = response.content.iter_any(), response.headers.get("Content-Encoding")
     return b"".join([part async for part in read_limited(chunks, encoding)])
-
-
-class LimitedBody:
-    """The body of an httpx or httpx2 response within the limit, to be mixed with their `AsyncByteStream`.
-
-    `response` must not be read yet. The header of its encoding is removed, so that it is not unpacked twice.
-    """
-
-    def __init__(self, response: Any, most: int = MAX_BYTES) -> None:  # noqa: ANN401 - the same type under two names
-        self._stream = response.stream
-        self._most = most
-        self._encoding = response.headers.pop("content-encoding", None)
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the unpacked body."""
-        return read_limited(self._stream, self._encoding, self._most)
-
-    async def aclose(self) -> None:
-        """Close the connection's stream."""
-        await self._stream.aclose()
 
 
 def make_request_error(

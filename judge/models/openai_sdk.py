@@ -9,7 +9,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import IO, Any, Final, Literal
+from typing import IO, Any, Final, Literal, cast
 
 import aiohttp
 import httpx2
@@ -19,7 +19,7 @@ from judge.errors import AccountError, CallError, iterate_causes
 from judge.messages import Message
 from judge.models import error_mapping
 from judge.models.batch_api import MAX_REQUESTS, BatchLine, BatchStatus, BatchTerms
-from judge.models.body_limits import ACCEPTED, MAX_BYTES, BodyRefused, LimitedBody, make_request_error
+from judge.models.body_limits import ACCEPTED, MAX_BYTES, BodyRefused, make_request_error, read_limited
 from judge.models.chat_messages import as_mapping, build_messages, parse_response, read_chat_completion
 from judge.models.error_mapping import JsonBody
 from judge.models.negotiation import Negotiation, RequestParams
@@ -53,8 +53,22 @@ def open_client(server: Server, max_bytes: int) -> openai.AsyncOpenAI:
     )
 
 
-class _LimitedStream(LimitedBody, httpx2.AsyncByteStream):
-    pass
+class _LimitedStream(httpx2.AsyncByteStream):
+    """The body of a response that is not read yet, unpacked within a limit.
+
+    The header of its encoding is removed, so that it is not unpacked twice.
+    """
+
+    def __init__(self, response: httpx2.Response, most: int) -> None:
+        self._stream = cast(httpx2.AsyncByteStream, response.stream)
+        self._most = most
+        self._encoding = response.headers.pop("content-encoding", None)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return read_limited(self._stream, self._encoding, self._most)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 def open_connections(server: Server, max_bytes: int = MAX_BYTES) -> httpx2.AsyncClient:

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from judge.assess.progress import RepeatProgress
 from judge.cli.progress_display import ProgressBar
-from judge.records import RepeatProgress
 from tests.support.command_line import make_words, run_judge
 from tests.support.factories import make_rows, read_results, read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply

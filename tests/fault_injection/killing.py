@@ -24,10 +24,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from judge import finished_run, pipeline
+from judge.assess.progress import RepeatProgress
 from judge.cli import main
 from judge.config.run import Config
 from judge.errors import InputError, JudgeError
-from judge.records import Judgment, RepeatProgress
+from judge.records import Judgment
 from tests.support.factories import make_rows, write_rows
 
 #: Files whose bytes don't depend on what was paid, so that they must be equal or absent after a kill.

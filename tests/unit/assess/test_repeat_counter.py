@@ -1,7 +1,7 @@
 """The repeats of a run end in the order of their numbers, whatever the order of the answers."""
 
-from judge.assess.progress import RepeatCounter
-from judge.records import GRADED, Judgment, RepeatProgress
+from judge.assess.progress import RepeatCounter, RepeatProgress
+from judge.records import GRADED, Judgment
 
 
 def judge_pair(repeat: int, grade: int | None) -> Judgment:

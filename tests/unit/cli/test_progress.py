@@ -6,9 +6,10 @@ from itertools import count
 from rich.console import Console
 from rich.text import Text
 
+from judge.assess.progress import RepeatProgress
 from judge.characters import count_columns
 from judge.cli.progress_display import CANARIES, COLLECTING, ProgressBar, ProgressLines
-from judge.records import Judgment, RepeatProgress
+from judge.records import Judgment
 
 
 def test_what_failed_is_not_counted_as_done() -> None:
