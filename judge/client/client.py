@@ -81,10 +81,7 @@ class PairPermit:
         if self._permit is not None and not self._is_used:
             return self._permit
         previous, self._permit = self._permit, None
-        if self._had_permit:
-            permit = await self._limiter.acquire_again(previous)
-        else:
-            permit = await self._limiter.acquire()
+        permit = await self._limiter.acquire(previous, is_first=not self._had_permit)
         self._permit, self._is_used, self._had_permit = permit, False, True
         return permit
 

@@ -60,30 +60,21 @@ class AdaptiveLimiter:
         self._repeater_is_next = True
         self._timer: asyncio.TimerHandle | None = None
 
-    async def acquire(self) -> Permit:
-        """Wait for the permit of a first request, in the order of the calls."""
-        waiter: _Waiter = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        self._admit()
-        return await self._wait(waiter)
+    async def acquire(self, previous: Permit | None = None, *, is_first: bool = True) -> Permit:
+        """Wait for a permit: that of the first request of a pair, or of one more.
 
-    async def acquire_again(self, previous: Permit | None) -> Permit:
-        """Wait for the permit of one more request of a pair.
-
-        The `previous` permit, if it is still held, is released, and its holder goes before all others. Else
-        the request takes turns with first ones: some servers fail the first request of every pair.
+        The `previous` permit of the pair, if it is still held, is released, and its holder goes before all
+        others. Else further requests take turns with first ones: some servers fail the first request of every
+        pair.
         """
         waiter: _Waiter = asyncio.get_running_loop().create_future()
-        if previous is None:
-            self._repeaters.append(waiter)
-            self._admit()
-        else:
+        if previous is not None:
             self._repeaters.appendleft(waiter)
             self._repeater_is_next = True
             self.release(previous)
-        return await self._wait(waiter)
-
-    async def _wait(self, waiter: _Waiter) -> Permit:
+        else:
+            (self._waiters if is_first else self._repeaters).append(waiter)
+            self._admit()
         try:
             return await waiter
         except asyncio.CancelledError:

@@ -224,16 +224,15 @@ class VerdictStore:
         paying or a batch has not ended.
         """
         try:
-            return await self._writer.commit(partial(self._acquire_all, keys=keys))
+            return await self._writer.commit(
+                lambda connection: [
+                    result for chunk in split_keys(keys) for result in self._acquire(connection, chunk)
+                ]
+            )
         except asyncio.CancelledError:
             for key in keys:  # the writer may have committed them
                 self._writer.enqueue(partial(self._release, key=key))
             raise
-
-    def _acquire_all(
-        self, connection: sqlite3.Connection, keys: Sequence[str]
-    ) -> list[VerdictOrFailure | Lease | Busy]:
-        return [result for chunk in split_keys(keys) for result in self._acquire(connection, chunk)]
 
     def _acquire(
         self, connection: sqlite3.Connection, keys: Sequence[str]

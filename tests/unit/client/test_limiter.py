@@ -159,7 +159,7 @@ async def test_waiting_requests_leave_in_order_after_one_with_priority() -> None
     limiter = AdaptiveLimiter(8)
     probe = await limiter.acquire()
     waiting = [asyncio.create_task(limiter.acquire()) for _ in range(2)]
-    waiting.append(asyncio.create_task(limiter.acquire_again(probe)))
+    waiting.append(asyncio.create_task(limiter.acquire(probe)))
     await asyncio.wait([waiting[2]])
     waiting[0].cancel()
     limiter.record_response(waiting[2].result())
@@ -175,7 +175,7 @@ async def test_repeated_requests_take_turns_with_first_ones() -> None:
     limiter.skip_probes()
     permit = await limiter.acquire()
     first = [asyncio.create_task(limiter.acquire()) for _ in range(3)]
-    repeated = [asyncio.create_task(limiter.acquire_again(None)) for _ in range(2)]
+    repeated = [asyncio.create_task(limiter.acquire(is_first=False)) for _ in range(2)]
     for task in (repeated[0], first[0], repeated[1], first[1], first[2]):
         limiter.record_response(permit)
         limiter.release(permit)
