@@ -4,12 +4,12 @@
     openai, dashscope, langchain     adapters of chat models
     rerank, decision_model, lexical  models without a written reply: scores, log-probabilities, shared terms
     server, redaction                the address, the key and the proxy of a server; secrets in texts
-    http_connections                 HTTP requests; openai_sdk sends those of OpenAI's SDK
+    http_connections                 HTTP requests of chat models and rerankers
     body_limits                      read the body of a response within a limit
     chat_messages, error_mapping     read the completion in a response, or the error
     retry_after                      reads how long a server asks to wait
     negotiation                      drop the parameters that a server refuses
-    batch_api, openai_sdk            the Batch API: its protocol, and that of OpenAI
+    batch_api, openai_batches        the Batch API: its protocol, and that of OpenAI
     worker_model, ray_cluster        send requests from other machines
 
 An adapter translates the requests, replies and errors of its library and retries nothing.

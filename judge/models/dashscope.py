@@ -76,7 +76,7 @@ class DashScope:
 
         Raises SetupError when the address is not one of the native API.
         """
-        from judge.models.openai_sdk import OpenAIBatchApi
+        from judge.models.openai_batches import OpenAIBatchApi
 
         native, compatible = "/api/v1", "/compatible-mode/v1"
         if not self._server.url.endswith(native):

@@ -174,7 +174,7 @@ def open_chat_model(spec: str, access: ServerAccess, sampling: Sampling) -> Lang
 
 
 def _open_openai(name: str, access: ServerAccess, sampling: Sampling) -> LangChainModel:
-    from judge.models.openai_sdk import open_connections
+    from judge.models.openai_batches import open_connections
 
     server = access.open_server(OPENAI)
     params = dict(build_sampling_params(sampling))

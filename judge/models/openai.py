@@ -58,7 +58,7 @@ class OpenAI:
 
     def open_batch_api(self) -> BatchApi:
         """Return the Batch API of the server, for requests as `complete` sends them."""
-        from judge.models.openai_sdk import OpenAIBatchApi
+        from judge.models.openai_batches import OpenAIBatchApi
 
         return OpenAIBatchApi(self._model, self._server, self._negotiation)
 

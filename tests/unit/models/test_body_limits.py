@@ -109,7 +109,7 @@ def test_a_line_of_a_file_takes_time_in_proportion_to_its_length() -> None:
 
 
 async def _split(blocks: Sequence[bytes]) -> list[bytes]:
-    from judge.models.openai_sdk import yield_file_lines  # openai takes half a second to import
+    from judge.models.openai_batches import yield_file_lines  # openai takes half a second to import
 
     async def yield_blocks() -> AsyncIterator[bytes]:
         for block in blocks:

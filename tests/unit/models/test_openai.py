@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -21,7 +21,7 @@ from judge.errors import (
 )
 from judge.models.error_mapping import ErrorResponse
 from judge.models.negotiation import Negotiation, RequestParams
-from judge.models.openai_sdk import OpenAIBatchApi, open_client
+from judge.models.openai_batches import OpenAIBatchApi
 from judge.models.providers import DASHSCOPE, OPENAI, Model, Service, open_openai
 from judge.models.server import ServerAccess, build_thinking_params
 from judge.records import Completion, Sampling, Usage
@@ -404,18 +404,27 @@ def test_the_environment_names_the_server_and_no_password_gets_into_an_address()
     assert "secret" not in str(refused.value)
 
 
+#: The headers of a request about a batch: none describes this machine.
+_BATCH_HEADERS = ("host", "accept", "accept-encoding", "authorization", "connection", "user-agent")
+
+
 @check_each(("service", "organization"), [(OPENAI, "org-mine"), (DASHSCOPE, None)])
 def test_batches_name_the_account_to_openai_alone(service: Service, organization: str | None) -> None:
     environ = {service.key_variable: "key-0123456789", "OPENAI_ORG_ID": "org-mine"}
+    with LoopbackServer(lambda _: Reply(body='{"id": "b1", "status": "completed"}')) as server:
+        access = ServerAccess(server.openai_url, environ, 60.0, 2)
+        api = OpenAIBatchApi("m", access.open_server(service), Negotiation({}, ("text",)))
 
-    async def list_headers() -> Mapping[str, object]:
-        server = ServerAccess(None, environ, 60.0, 2).open_server(service)
-        async with open_client(server, 1_000) as client:
-            return client.default_headers
+        async def retrieve() -> None:
+            await api.retrieve("b1")
+            await api.aclose()
 
-    headers = asyncio.run(list_headers())
-    assert headers.get("OpenAI-Organization") == organization
-    assert headers["User-Agent"] == "judge"
+        asyncio.run(retrieve())
+        [request] = server.requests
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    assert headers.get("openai-organization") == organization
+    assert headers["user-agent"] == "judge"
+    assert headers.keys() <= {*_BATCH_HEADERS, "openai-organization"}
 
 
 @check_each(

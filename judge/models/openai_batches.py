@@ -1,21 +1,22 @@
-"""What goes through OpenAI's SDK: connections, and the Batch API of OpenAI and compatible servers.
+"""The Batch API of OpenAI and compatible servers, and the connections that it shares with LangChain's models.
 
-Clients have the headers, the proxy and the address of the options, and no others. The Batch API is that of
+Requests have the headers, the proxy and the address of the options, and no others. The API is that of
 https://platform.openai.com/docs/guides/batch and, for Alibaba Cloud,
 https://help.aliyun.com/zh/model-studio/batch-interfaces-compatible-with-openai
 """
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import IO, Any, Final, Literal, cast
+from urllib.parse import quote
 
 import aiohttp
 import httpx2
 import openai
 
-from judge.errors import AccountError, CallError, iterate_causes
+from judge.errors import AccountError, iterate_causes
 from judge.messages import Message
 from judge.models import error_mapping
 from judge.models.batch_api import MAX_REQUESTS, BatchLine, BatchStatus, BatchTerms
@@ -26,31 +27,6 @@ from judge.models.negotiation import Negotiation, RequestParams
 from judge.models.redaction import mask, redact
 from judge.models.server import NO_KEY, Server, find_proxy, is_dashscope
 from judge.records import Completion, Prompt
-
-
-class _Client(openai.AsyncOpenAI):
-    """The SDK's client without headers that describe this machine or come from the environment."""
-
-    @property
-    def default_headers(self) -> dict[str, str | openai.Omit]:
-        return {"Accept": "application/json", "User-Agent": "judge", **self._custom_headers}
-
-
-def open_client(server: Server, max_bytes: int) -> openai.AsyncOpenAI:
-    """Return the SDK's client of a server; it retries nothing and limits bodies to `max_bytes`."""
-    return _Client(
-        api_key=server.key or NO_KEY,
-        base_url=server.url,
-        # None would make the SDK read the environment.
-        admin_api_key="",
-        organization="",
-        project="",
-        default_headers=server.account_headers,
-        webhook_secret="",
-        max_retries=0,
-        timeout=server.access.timeout,
-        http_client=open_connections(server, max_bytes),
-    )
 
 
 class _LimitedStream(httpx2.AsyncByteStream):
@@ -117,7 +93,9 @@ class OpenAIBatchApi:
         self._model = model
         self._server = server
         self._negotiation = negotiation
-        self._client = open_client(server, _MAX_REPLY_FILE_BYTES)
+        self._http = open_connections(server, _MAX_REPLY_FILE_BYTES)
+        key = {"Authorization": f"Bearer {server.key or NO_KEY}"}
+        self._http.headers.update({"User-Agent": "judge", **key, **server.account_headers})
 
     @property
     def params(self) -> RequestParams:
@@ -148,31 +126,28 @@ class OpenAIBatchApi:
 
     async def upload(self, name: str, lines: IO[bytes]) -> str:
         """Upload a file of requests and return its id."""
+        file = (f"{name}.jsonl", lines, "application/jsonl")
         json_body = await self._send(
-            self._client.files.with_raw_response.create(
-                file=(f"{name}.jsonl", lines, "application/jsonl"), purpose="batch", timeout=_FILE_TIMEOUT
-            )
+            "POST", "/files", data={"purpose": "batch"}, files={"file": file}, timeout=_FILE_TIMEOUT
         )
         return self._read_id(json_body, "file")
 
     async def create(self, name: str, file_id: str) -> BatchStatus:
         """Create a batch of the requests in the file, for which the provider charges."""
-        json_body = await self._send(
-            self._client.batches.with_raw_response.create(
-                input_file_id=file_id,
-                endpoint=_PATH,
-                completion_window="24h",
-                metadata={self.terms.name_key: f"judge {name}"},
-            )
-        )
-        return self._read_status(json_body)
+        request = {
+            "input_file_id": file_id,
+            "endpoint": _PATH,
+            "completion_window": "24h",
+            "metadata": {self.terms.name_key: f"judge {name}"},
+        }
+        return self._read_status(await self._send("POST", "/batches", json=request))
 
     async def find(self, file_id: str, since: datetime) -> BatchStatus | None:
         """Return the batch that was created of the file, not before `since`; None when there is none."""
-        last: str | openai.Omit = openai.omit
+        last: dict[str, str] = {}
         earliest = (since - _CLOCK_ERROR).timestamp()
         while True:
-            json_body = await self._send(self._client.batches.with_raw_response.list(limit=100, after=last))
+            json_body = await self._send("GET", "/batches", params={"limit": "100", **last})
             data = json_body.get("data")
             batches = (
                 [batch for batch in data if isinstance(batch, Mapping)] if isinstance(data, list) else []
@@ -184,13 +159,13 @@ class OpenAIBatchApi:
                 return None
             if all(0 < _count(batch, "created_at") < earliest for batch in batches):
                 return None
-            before, last = last, self._read_id(batches[-1], "batch")
+            before, last = last, {"after": self._read_id(batches[-1], "batch")}
             if last == before:  # the server ignores `after`
                 return None
 
     async def retrieve(self, batch_id: str) -> BatchStatus:
         """Return the present state of a batch."""
-        return self._read_status(await self._send(self._client.batches.with_raw_response.retrieve(batch_id)))
+        return self._read_status(await self._send("GET", f"/batches/{quote(batch_id, safe='')}"))
 
     async def read_lines(self, status: BatchStatus) -> AsyncIterator[BatchLine]:
         """Yield the lines of the files of replies and errors, in any order.
@@ -199,10 +174,13 @@ class OpenAIBatchApi:
         """
         for file_id in status.files:
             line = b""
+            url = f"{self._server.url}/files/{quote(file_id, safe='')}/content"
             with self._map_errors():
-                content = self._client.files.with_streaming_response.content
-                async with content(file_id, timeout=_FILE_TIMEOUT) as response:
-                    async for line in yield_file_lines(response.http_response.aiter_bytes()):
+                async with self._http.stream("GET", url, timeout=_FILE_TIMEOUT) as response:
+                    if not response.is_success:
+                        await response.aread()
+                        self._parse(response)
+                    async for line in yield_file_lines(response.aiter_bytes()):
                         if (batch_line := self._read_line(line)) is not None:
                             yield batch_line
             if not _ends_whole(line):
@@ -212,39 +190,33 @@ class OpenAIBatchApi:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.close()
+        await self._http.aclose()
 
-    async def _send(self, request: Awaitable[Any]) -> JsonBody:
-        """Return the JSON of the response to `request`; raise CallError."""
+    async def _send(self, method: str, path: str, **content: Any) -> JsonBody:  # noqa: ANN401 - as httpx has it
+        """Return the JSON of the response to a request with `content`; raise CallError."""
         with self._map_errors():
-            response = (await request).http_response
-        json_body = parse_response(
-            response.status_code, response.content, response.headers, *self._server.secrets
-        )
-        if isinstance(json_body, error_mapping.ErrorResponse):
-            raise self._classify(json_body)
-        return json_body
+            response = await self._http.request(method, self._server.url + path, **content)
+        return self._parse(response)
 
-    def _classify(self, response: error_mapping.ErrorResponse) -> CallError:
-        error = error_mapping.classify(response, *self._server.secrets, endpoint=self._server.endpoint)
+    def _parse(self, response: httpx2.Response) -> JsonBody:
+        """Return the JSON of a response; raise the error in it."""
+        secrets = self._server.secrets
+        json_body = parse_response(response.status_code, response.content, response.headers, *secrets)
+        if not isinstance(json_body, error_mapping.ErrorResponse):
+            return json_body
+        error = error_mapping.classify(json_body, *secrets, endpoint=self._server.endpoint)
         # Whatever is not there: the API, the batch or the file.
-        return AccountError("not_found", error.detail) if response.status in (404, 405, 501) else error
+        raise AccountError("not_found", error.detail) if json_body.status in (404, 405, 501) else error
 
     @contextmanager
     def _map_errors(self) -> Iterator[None]:
         try:
             yield
-        except openai.APIStatusError as error:
-            body, headers = error.response.content, error.response.headers
-            json_body = parse_response(error.status_code, body, headers, *self._server.secrets)
-            if isinstance(json_body, error_mapping.ErrorResponse):  # always, by its status
-                raise self._classify(json_body) from None
-        except (TimeoutError, openai.APIConnectionError, aiohttp.ClientError, BodyRefused) as error:
-            # The SDK and its transport each wrap the error of aiohttp, and the transport takes any broken
-            # connection for a timeout.
+        except (TimeoutError, httpx2.TransportError, aiohttp.ClientError, BodyRefused) as error:
+            # The transport wraps the error of aiohttp, and takes any broken connection for a timeout.
             causes = iterate_causes(error)
             cause = next((cause for cause in causes if isinstance(cause, aiohttp.ClientError)), error)
-            if isinstance(cause, TimeoutError | openai.APITimeoutError):
+            if isinstance(cause, TimeoutError | httpx2.TimeoutException):
                 raise error_mapping.make_timeout_error(self._server.access.timeout) from None
             never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
             raise make_request_error(error, self._server, never_sent=never_sent, cause=cause) from None
