@@ -212,7 +212,7 @@ class OpenAIBatchApi:
     def _map_errors(self) -> Iterator[None]:
         try:
             yield
-        except (TimeoutError, httpx2.TransportError, aiohttp.ClientError, BodyRefused) as error:
+        except (TimeoutError, httpx2.RequestError, aiohttp.ClientError, BodyRefused) as error:
             # The transport wraps the error of aiohttp, and takes any broken connection for a timeout.
             causes = iterate_causes(error)
             cause = next((cause for cause in causes if isinstance(cause, aiohttp.ClientError)), error)
