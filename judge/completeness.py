@@ -171,7 +171,6 @@ def explain_stop(reason: JudgeError, kind: RunKind = "run") -> Message:
 
 
 def _make_incomplete(reason: JudgeError, message: Message) -> RunIncomplete:
-    """Return the error about a run that stopped, with the `message`: LimitReached if the `reason` is one."""
     return (LimitReached if isinstance(reason, LimitReached) else RunIncomplete)(message)
 
 

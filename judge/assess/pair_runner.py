@@ -121,14 +121,12 @@ class PairScheduler:
                     self._in_batches += 1
 
     async def _judge(self, request: VerdictRequest, lease: PairLease) -> None:
-        """Judge a pair with its lease."""
         if not await self._runner.judge(request, lease):
             self._leased_elsewhere.append(request)
         self._in_progress -= 1
         self._pair_ended.set()
 
     async def _wait_for_pair(self) -> None:
-        """Wait until a pair that is in progress ends."""
         self._pair_ended.clear()
         await self._pair_ended.wait()
 

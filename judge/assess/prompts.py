@@ -322,7 +322,6 @@ def _check_rendering(template: Template) -> None:
 
 
 def _join_lines(text: str) -> str:
-    """Return `text` on one line, with one space for all white space."""
     return " ".join(text.split())
 
 

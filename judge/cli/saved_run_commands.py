@@ -35,17 +35,14 @@ def score(
     from judge.runs.no_grades import explain_no_grades
 
     typed = list_typed_options(context)
+    named = {name: typed.pop(name, None) for name in ("costs", "weights", "base_url", "feedback", "store")}
     result = api.score(
         run,
         parse_measure_names(typed.pop("measures", None)),
-        costs=typed.pop("costs", None),
-        weights=typed.pop("weights", None),
         embeddings=typed.pop("diversity_embeddings", None),
-        base_url=typed.pop("base_url", None),
-        feedback=typed.pop("feedback", None),
-        store=typed.pop("store", None),
         dimensions=typed,
         save=save,
+        **named,
     )
     with translate_run_errors(run):
         if not run_tables.has_grades(result):

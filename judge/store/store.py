@@ -298,7 +298,6 @@ class VerdictStore:
         self._writer.enqueue(partial(insert_calls, key=lease.key, calls=calls))
 
     def _release(self, connection: sqlite3.Connection, key: str, calls: Sequence[Call] = ()) -> None:
-        """End the lease of `key`, and store the calls that were made for it."""
         connection.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self._process_lock.id))
         insert_calls(connection, key, calls)
 

@@ -64,7 +64,6 @@ def _split_columns(table: Table, console: Console) -> Iterator[Table]:
 
 
 def _take_columns(columns: Sequence[Column]) -> Table:
-    """Return a table of columns of another one."""
     rows = zip(*(column.cells for column in columns), strict=True)
     return make_table([str(column.header) for column in columns], rows)
 
