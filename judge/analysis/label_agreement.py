@@ -205,12 +205,13 @@ def _estimate_bias(
     run: JudgedRun, people: _PeopleGrades, typical: agreement.GradesByPair
 ) -> tuple[dict[str, EngineLabelBias], WidestBiasGap | None]:
     """Return each engine's bias, in grades where both scales are one, else in shares of relevant."""
-    ours, theirs, scale, engines = typical, people.compared, run.spec.scale, run.dataset.engines
-    if people.scale.top != scale.top:
-        ours = agreement.convert_to_relevance(typical, scale)
-        theirs = agreement.convert_to_relevance(people.compared, people.scale)
-    owners, results = agreement.pair_results(engines, run.dataset.rankings, run.pool.depth, theirs, ours)
-    return estimate_engine_bias(engines, owners, results), find_widest_gap(engines, owners, results)
+    by_people, by_assessor = people.compared, typical
+    if people.scale.top != run.spec.scale.top:
+        by_people = agreement.convert_to_relevance(people.compared, people.scale)
+        by_assessor = agreement.convert_to_relevance(typical, run.spec.scale)
+    engines, rankings = run.dataset.engines, run.dataset.rankings
+    engine, results = agreement.pair_results(engines, rankings, run.pool.depth, by_people, by_assessor)
+    return estimate_engine_bias(engines, engine, results), find_widest_gap(engines, engine, results)
 
 
 def _compare_orders(
@@ -264,12 +265,11 @@ def _calibrate_scores(
     """Return the calibrations by measure, over the queries that can be in a sample of those to label."""
     people, assessor = (scores.select(queries=labelled_queries.labellable) for scores in (people, assessor))
     fully = np.array([query in labelled_queries.fully for query in people.queries], bool)
-    theirs, ours = people.average_repeats(), assessor.average_repeats()
+    values = np.stack([people.average_repeats(), assessor.average_repeats()])
     calibrations: dict[str, CalibrationResult] = {}
     for at, measure in enumerate(people.measures):
         try:
-            corrected = correct_engines(people.engines, fully, theirs[..., at], ours[..., at])
-            calibrations[str(measure)] = corrected
+            calibrations[str(measure)] = correct_engines(people.engines, fully, *values[..., at])
         except InputError as error:
             calibrations[str(measure)] = MissingCalibration(error.message)
     return calibrations

@@ -122,14 +122,22 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, options
     query = number_queries(weights_by_pair, queries)
     # Holm's widest interval, which has the error of one look divided by the pairs of engines.
     alpha = ALPHA / options.rounds / comb(len(ordered), 2)
-    sides = [(alpha, query, len(queries), column * mean, column * sd) for column in weights.T]
+    expected = [
+        pair_sampling.ExpectedDifference(alpha, query, len(queries), column * mean, column * sd)
+        for column in weights.T
+    ]
+    least = min(MIN_LABELS, len(weights))
     count = options.pairs
     if count is None:
-        count = max(
-            pair_sampling.count_needed_labels(options.half_width or 0.0, *side, sizes) for side in sides
+        needed = [difference.count_needed_labels(options.half_width or 0.0, sizes) for difference in expected]
+        count = max(*needed, least)
+    if count < least:
+        raise InputError(
+            "a plan of {count} pairs is too small; draw {least} or more ({enough} are better)",
+            count=count,
+            least=least,
+            enough=ENOUGH_LABELS,
         )
-        count = min(max(count, MIN_LABELS), len(weights))
-    _check_count(count, least=min(MIN_LABELS, len(weights)))
     probability = pair_sampling.compute_inclusion_probabilities(sizes, count)
     drawn = pair_sampling.draw_units(probability, float(np.random.default_rng(options.seed).random()))
     return PairPlan(
@@ -142,7 +150,7 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, options
         seed=options.seed,
         rounds=options.rounds,
         labels=int(drawn.sum()),
-        half_width=max(pair_sampling.expect_half_width(*side, probability) for side in sides),
+        half_width=max(difference.expect_half_width(probability) for difference in expected),
         units=tuple(
             PlanUnit(*key, grade, tuple(of_pair), chance, is_drawn)
             for key, grade, of_pair, chance, is_drawn in zip(
@@ -150,16 +158,6 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, options
             )
         ),
     )
-
-
-def _check_count(count: int, least: int) -> None:
-    if count < least:
-        raise InputError(
-            "a plan of {count} pairs is too small; draw {least} or more ({enough} are better)",
-            count=count,
-            least=least,
-            enough=ENOUGH_LABELS,
-        )
 
 
 def _order_engines(

@@ -108,10 +108,10 @@ def decide_planned_order(run: JudgedRun, plans: Sequence[PairPlan], people: Labe
     ]
     rounds = max(first.rounds, len(plans))
     estimates = [(draw, estimate_difference(draw)) for draw in draws]
-    comparisons = _compare(first, estimates, ALPHA / rounds)
+    comparisons = _compare_engines(first, estimates, ALPHA / rounds)
     open_texts = sum(key not in people.grades for key in unknown)
     warnings = (
-        *_warn(plans, people, len(labelled), len(drawn), open_texts),
+        *_iter_warnings(plans, people, len(labelled), len(drawn), open_texts),
         *_explain_open(comparisons, estimates),
     )
     return PlannedComparison(
@@ -119,7 +119,7 @@ def decide_planned_order(run: JudgedRun, plans: Sequence[PairPlan], people: Labe
     )
 
 
-def _warn(
+def _iter_warnings(
     plans: Sequence[PairPlan], people: LabelSet, labelled: int, drawn: int, unknown: int
 ) -> Iterator[str]:
     yield from people.warnings
@@ -231,7 +231,7 @@ def _make_draw(
     )
 
 
-def _compare(
+def _compare_engines(
     plan: PairPlan, estimates: Sequence[tuple[LabelledDraw, EstimatedDifference]], alpha: float
 ) -> tuple[PlannedDifference, ...]:
     """Return the comparisons; a pair of engines that is not compared, or cannot be tested, has a p of 1."""

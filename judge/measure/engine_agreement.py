@@ -119,11 +119,9 @@ def compare_rankings(people: Scores, assessor: Scores, *, partly_labelled: bool)
     is left out. The others are compared on the queries where all of them have values, or on each
     engine's own if there is no such query. Both scores have the same engines, queries and measures.
     """
-    theirs, ours = people.average_repeats(), assessor.average_repeats()
+    values = np.stack([people.average_repeats(), assessor.average_repeats()])
     return {
-        str(measure): _compare_ranking(
-            people.engines, theirs[..., at], ours[..., at], partly_labelled=partly_labelled
-        )
+        str(measure): _compare_ranking(people.engines, *values[..., at], partly_labelled=partly_labelled)
         for at, measure in enumerate(people.measures)
         if measure.compares_engines
     }

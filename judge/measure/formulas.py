@@ -49,28 +49,20 @@ def apply_formula(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floa
             return dcg(gain)
         case "sDCG":
             return np.divide(dcg(gain), _compute_ideal_dcg(measure.choose_cutoff(gain.shape[-1]), top_gain))
-        case "ERR":
-            return _sum(_compute_stop_probability(gain) / _number_ranks(gain))
-    return _apply_to_relevance(measure, gain)
-
-
-def _apply_to_relevance(measure: Measure, relevance: Floats) -> Floats:
-    """Return what `apply_formula` does for a measure of binary relevance."""
-    match measure.name:
         case "AP":
-            return sum_precision(relevance)
+            return sum_precision(gain)
         case "P":
-            return np.divide(_sum(relevance), measure.choose_cutoff(relevance.shape[-1]))
+            return np.divide(_sum(gain), measure.choose_cutoff(gain.shape[-1]))
         case "R" | "SetP":
-            return _sum(relevance)
+            return _sum(gain)
         case "RR" if measure.granular:
-            return divide(_sum(relevance / _number_ranks(relevance)), _sum(relevance), 0.0)
-        case "RR":
-            return _sum(_compute_stop_probability(relevance) / _number_ranks(relevance))
+            return divide(_sum(gain / _number_ranks(gain)), _sum(gain), 0.0)
+        case "RR" | "ERR":
+            return _sum(_compute_stop_probability(gain) / _number_ranks(gain))
         case "Success":
-            return _sum(_compute_stop_probability(relevance))
+            return _sum(_compute_stop_probability(gain))
         case "RBP":
-            return _sum(relevance * (1 - measure.p) * np.power(measure.p, _number_ranks(relevance) - 1))
+            return _sum(gain * (1 - measure.p) * np.power(measure.p, _number_ranks(gain) - 1))
     raise ValueError(f"{measure} has no formula over gains")
 
 

@@ -33,8 +33,8 @@ def make_mean_key(mean: float | None) -> float:
 def divide(dividend: Floats, divisor: Floats, otherwise: float | Floats) -> Floats:
     """Return `dividend / divisor`, and `otherwise` where the divisor is not above 0."""
     shape = np.broadcast_shapes(np.shape(dividend), np.shape(divisor))
-    out = np.broadcast_to(np.asarray(otherwise, dtype=np.float64), shape).copy()
-    return np.divide(dividend, divisor, out=out, where=np.broadcast_to(divisor > 0, shape))
+    out = np.full(shape, otherwise, dtype=np.float64)
+    return np.divide(dividend, divisor, out=out, where=divisor > 0)
 
 
 def divide_sums(sums: Floats) -> Floats:

@@ -107,51 +107,49 @@ def draw_units(probability: Floats, start: float) -> Bools:
     return drawn
 
 
-def expect_half_width(
-    alpha: float, query: Ints, queries: int, predicted: Floats, spread: Floats, chance: Floats
-) -> float:
-    """Return the half-width of the interval of level 1 - `alpha` to expect, before labels are known.
+@dataclass(frozen=True, slots=True)
+class ExpectedDifference:
+    """What is expected of a difference before labels are known, for an interval of level 1 - `alpha`.
 
-    `predicted` and `spread` (units,) are the weight times the expected mean and standard deviation of the
-    gain; `chance` (units,) the probabilities.
-    """
-    total = np.bincount(query, predicted, queries)
-    between = float(np.var(total, ddof=1)) / queries if queries > 1 else 0.0
-    return NormalDist().inv_cdf(1 - alpha / 2) * sqrt(between + (spread**2 / chance).sum() / queries**2)
-
-
-def count_needed_labels(
-    half_width: float,
-    alpha: float,
-    query: Ints,
-    queries: int,
-    predicted: Floats,
-    spread: Floats,
-    size: Floats,
-) -> int:
-    """Return the number of labels that make the expected half-width at most `half_width`.
-
-    The other arguments are those of `expect_half_width` and `compute_inclusion_probabilities`. Raise
-    InputError where labels on all pairs are too few.
+    `query` (units,) numbers the `queries`, also those without a unit. `predicted` and `spread` (units,) are
+    the weight times the expected mean and standard deviation of the gain.
     """
 
-    def fits(count: int) -> bool:
-        chance = compute_inclusion_probabilities(size, count)
-        return expect_half_width(alpha, query, queries, predicted, spread, chance) <= half_width
+    alpha: float
+    query: Ints
+    queries: int
+    predicted: Floats
+    spread: Floats
 
-    counts = range(1, size.size + 1)
-    needed = bisect_left(counts, True, key=fits)
-    if needed == len(counts):
-        least = expect_half_width(alpha, query, queries, predicted, spread, np.ones(size.shape))
-        raise InputError(
-            "a half-width of {half_width} needs more queries: with all {pairs:,} pairs labelled that can"
-            " change the difference, about {least:.3f} is left from the {queries:,} queries alone",
-            half_width=half_width,
-            pairs=size.size,
-            least=least,
-            queries=queries,
-        )
-    return counts[needed]
+    def expect_half_width(self, probability: Floats) -> float:
+        """Return the half-width of the interval, with the (units,) probabilities of a draw."""
+        total = np.bincount(self.query, self.predicted, self.queries)
+        between = float(np.var(total, ddof=1)) / self.queries if self.queries > 1 else 0.0
+        within = (self.spread**2 / probability).sum() / self.queries**2
+        return NormalDist().inv_cdf(1 - self.alpha / 2) * sqrt(between + within)
+
+    def count_needed_labels(self, half_width: float, size: Floats) -> int:
+        """Return the number of labels that make the half-width at most `half_width`.
+
+        `size` is that of `compute_inclusion_probabilities`. Raise InputError where labels on all pairs are
+        too few.
+        """
+
+        def fits(count: int) -> bool:
+            return self.expect_half_width(compute_inclusion_probabilities(size, count)) <= half_width
+
+        counts = range(1, size.size + 1)
+        needed = bisect_left(counts, True, key=fits)
+        if needed == len(counts):
+            raise InputError(
+                "a half-width of {half_width} needs more queries: with all {pairs:,} pairs labelled that can"
+                " change the difference, about {least:.3f} is left from the {queries:,} queries alone",
+                half_width=half_width,
+                pairs=size.size,
+                least=self.expect_half_width(np.ones(size.shape)),
+                queries=self.queries,
+            )
+        return counts[needed]
 
 
 @dataclass(frozen=True, slots=True)

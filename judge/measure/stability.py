@@ -164,9 +164,6 @@ def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scal
         return None
     query, grades = _collect_grades(judgments, scores.repeats)
     judged = (grades != NO_GRADE).sum(1)
-    query, grades, judged = query[judged > 1], grades[judged > 1], judged[judged > 1]
-    # Queries without such a pair are not drawn: they would widen the intervals.
-    query = np.unique(query, return_inverse=True)[1]
     relevant = np.where(grades == NO_GRADE, NO_GRADE, grades >= scale.relevant_from)
     possible = judged * (judged - 1) / 2
     flipping, changing = _count_differences(relevant), _count_differences(grades)
@@ -188,14 +185,17 @@ def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scal
 
 
 def _collect_grades(judgments: Iterable[Judgment], repeats: Sequence[int]) -> tuple[Ints, Ints]:
-    """Return the (pairs,) numbers of the queries and the (pairs, repeats) grades; pairs sorted by name."""
+    """Return the (pairs,) numbers of the queries and the (pairs, repeats) grades; pairs sorted by name.
+
+    They are the pairs with two grades or more: queries without such a pair would widen the intervals.
+    """
     column = {repeat: index for index, repeat in enumerate(repeats)}
     rows: dict[PairKey, list[int]] = {}
     for judgment in judgments:
         if judgment.grade is not None and judgment.repeat in column and EMPTY_SNIPPET not in judgment.flags:
             row = rows.setdefault(judgment.key, [NO_GRADE] * len(repeats))
             row[column[judgment.repeat]] = judgment.grade
-    pairs = sorted(rows)
+    pairs = sorted(pair for pair, row in rows.items() if len(repeats) - row.count(NO_GRADE) > 1)
     numbers = {name: index for index, name in enumerate(sorted({query for query, _ in pairs}))}
     grades = np.array([rows[pair] for pair in pairs], dtype=np.int64).reshape(-1, len(repeats))
     return np.array([numbers[query] for query, _ in pairs], dtype=np.int64), grades

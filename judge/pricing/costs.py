@@ -47,11 +47,7 @@ class PriceUsed:
 
 @dataclass(frozen=True, slots=True)
 class RunCost(Cost):
-    """What the judgments of a run cost, failed calls included; `usd` is None where the price is unknown.
-
-    `uncounted` calls returned no token count. `maybe_billed` calls returned no response; after the end of a
-    process, some of them may not have been sent.
-    """
+    """What the judgments of a run cost; some `maybe_billed` calls of a killed process may not have been sent."""
 
     price: PriceUsed | None
 

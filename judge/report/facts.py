@@ -84,10 +84,10 @@ def iter_facts(
         (make_text("controls"), assessor_sentences.describe_controls),
         (make_text("near-duplicates"), assessor_sentences.describe_near_duplicates),
     ):
-        if values := _escape(build_texts(describe, summary)):
+        if values := _escape_texts(build_texts(describe, summary)):
             yield title, values
     if extras.agreement:
-        warnings = _escape(map(make_text, extras.agreement.warnings))
+        warnings = _escape_texts(map(make_text, extras.agreement.warnings))
         counts = make_text(
             "{pairs} with labels of {source}",
             pairs=build_text(format_pair_count, extras.agreement.pairs),
@@ -96,14 +96,14 @@ def iter_facts(
         kappa = build_texts(assessor_sentences.describe_kappa, extras.agreement)
         yield make_text("agreement with people"), [counts, *kappa, *warnings]
     if extras.order:
-        warnings = _escape(map(make_text, extras.order.warnings))
+        warnings = _escape_texts(map(make_text, extras.order.warnings))
         yield make_text("order by labels on drawn pairs"), [*_describe_order(extras.order), *warnings]
     if summary.cost:
         scope = make_text("all calls behind the verdicts of this run, those of earlier runs included")
         yield make_text("cost"), [build_text(describe_cost, summary.cost), scope]
 
 
-def _escape(texts: Iterable[Bilingual]) -> list[Bilingual]:
+def _escape_texts(texts: Iterable[Bilingual]) -> list[Bilingual]:
     return [Bilingual(*map(escape_hidden, text)) for text in texts]
 
 

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from judge.analysis.summary import Summary
 from judge.dataset.dataset_warnings import describe_empty_lists, describe_results_without_text
-from judge.errors import JUDGMENT_ERRORS
 from judge.flags import TEXT_CUT, TEXT_MISSING
 from judge.measure.measures import name_mean
 from judge.measure.sensitivity import MIN_DIFFERENCE, FlaggedEffect, FlaggedMeans, FlaggedWinners
-from judge.messages import Message, Translator
+from judge.messages import Message, NameList, Translator
 from judge.records import CONTENT_FILTER, LEXICAL, MIN_COVERAGE
 from judge.report import assessor_sentences
 from judge.report.comparison_sentences import describe_limits
@@ -19,6 +18,7 @@ from judge.report.display_text import (
     format_share,
     translate_remark,
 )
+from judge.runs.no_grades import count_missing_grades
 
 
 def warn_incomplete(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> str:
@@ -90,14 +90,8 @@ def _warn_unjudged(t: Translator, summary: Summary) -> str:
     stop = t(" The judging stopped: {reason}.", reason=escape_hidden(reason)) if reason else ""
     if not missing:  # controls, or questions besides grades, are
         return stop.strip()
-    counts = {
-        t(JUDGMENT_ERRORS[kind]) if kind in JUDGMENT_ERRORS else kind: count
-        for kind, count in summary.failures.items()
-    }
     waiting = missing - sum(summary.failures.values())
-    if waiting > 0:
-        counts[t("not judged yet")] = waiting
-    failures = [t("{name} ({count:,})", name=name, count=count) for name, count in counts.items()]
+    failures = NameList(count_missing_grades(missing, summary.failures))
     return t.translate_plural(
         "{count:,} of {run.judgments:,} judgments has no grade (coverage {coverage}){failures}."
         "{imputed}{advice}",
@@ -106,7 +100,7 @@ def _warn_unjudged(t: Translator, summary: Summary) -> str:
         missing,
         run=summary,
         coverage=format_share(summary.coverage, form=".1%"),
-        failures=t(": {names}", names=t.join(failures)) if failures else "",
+        failures=t(": {names}", names=failures),
         advice=stop or advise_on_failures(t, summary.failures, waiting=waiting > 0),
         imputed=explain_imputation(t, summary),
     )

@@ -24,7 +24,7 @@ def explain_no_grades(
     `failures` counts its failed judgments by kind, and `stopped` is that of its `RunSpec`. The command that
     continues it is named as the folder `run` has it; None stands for several runs.
     """
-    reason: Message = NameList(_count_missing(judgments, failures))
+    reason: Message = NameList(count_missing_grades(judgments, failures))
     if stopped:
         reason = Message("the judging stopped: {reason}", reason=BilingualMessage(stopped))
         advice = Message("the command of this folder is {command}", command=_name_command(run))
@@ -43,11 +43,11 @@ def explain_no_grades(
     )
 
 
-def _count_missing(judgments: int, failures: Mapping[str, int]) -> Iterator[Message]:
-    """Yield each reason why judgments have no grade, with its number."""
+def count_missing_grades(missing: int, failures: Mapping[str, int]) -> Iterator[Message]:
+    """Yield each reason why `missing` judgments have no grade, with its number; `failures` are by kind."""
     for kind, count in failures.items():
         yield Message("{name} ({count:,})", name=JUDGMENT_ERRORS.get(kind, kind), count=count)
-    if waiting := judgments - sum(failures.values()):
+    if (waiting := missing - sum(failures.values())) > 0:
         yield Message("{name} ({count:,})", name=Message("not judged yet"), count=waiting)
 
 

@@ -20,12 +20,7 @@ from judge.report.charts import plot, svg
 from judge.report.charts.plot import PlotArea, ValueRange
 from judge.report.charts.svg import AXIS_HEIGHT, ROW_HEIGHT, Chart, Picture
 from judge.report.comparison_sentences import COMPARISON_TITLES, list_comparison_figures
-from judge.report.display_text import (
-    OUTCOME_SIGNS,
-    fit_on_line,
-    format_number,
-    format_range,
-)
+from judge.report.display_text import OUTCOME_SIGNS, fit_on_line, format_number, format_range
 from judge.runs.results_file import QueryEntry
 
 #: How many comparisons the picture shows, and how many its table; summary.json has all.
@@ -73,18 +68,18 @@ def draw_comparisons(summary: Summary) -> Chart | None:
         pairs=len(comparisons),
         rest=make_text("; {count:,} depend on unjudged snippets", count=undetermined) if undetermined else "",
     )
-    picture, rows = (
-        _draw_comparisons_picture(comparisons, name),
-        tuple(map(_list_cells, comparisons[:_LISTED])),
+    rows = tuple(
+        (
+            fit_on_line(comparison.a),
+            OUTCOME_SIGNS[comparison.outcome],
+            fit_on_line(comparison.b),
+            *list_comparison_figures(comparison),
+        )
+        for comparison in comparisons[:_LISTED]
     )
-    return svg.make_chart(
-        "pairs", make_text("Differences between engines"), description, picture, _HEAD, rows
-    )
-
-
-def _list_cells(comparison: PairComparison) -> tuple[str, ...]:
-    engines = fit_on_line(comparison.a), OUTCOME_SIGNS[comparison.outcome], fit_on_line(comparison.b)
-    return *engines, *list_comparison_figures(comparison)
+    picture = _draw_comparisons_picture(comparisons, name)
+    title = make_text("Differences between engines")
+    return svg.make_chart("pairs", title, description, picture, _HEAD, rows)
 
 
 def _make_range(comparison: PairComparison) -> ValueRange | None:

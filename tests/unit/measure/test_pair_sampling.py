@@ -1,6 +1,7 @@
 """Labels on drawn pairs: weights, probabilities and draws by hand, no bias, and intervals that hold."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -206,21 +207,22 @@ def test_the_planned_number_of_labels_is_the_smallest_that_fits() -> None:
     dataset = JudgedDataset(4, 40)
     mean, sd = pair_sampling.predict_gains(np.arange(4.0), "graded")
     size = pair_sampling.compute_sizes(dataset.weight[:, None], sd[dataset.grade])
-    side = (0.05, dataset.query, 40, dataset.weight * mean[dataset.grade], dataset.weight * sd[dataset.grade])
-    count = pair_sampling.count_needed_labels(0.7, *side, size)
+    predicted, spreads = (dataset.weight * of_grade[dataset.grade] for of_grade in (mean, sd))
+    expected = pair_sampling.ExpectedDifference(0.05, dataset.query, 40, predicted, spreads)
+    count = expected.count_needed_labels(0.7, size)
     widths = [
-        pair_sampling.expect_half_width(*side, pair_sampling.compute_inclusion_probabilities(size, each))
+        expected.expect_half_width(pair_sampling.compute_inclusion_probabilities(size, each))
         for each in (count - 1, count)
     ]
     assert widths[0] > 0.7 >= widths[1]
     # Without a probability of 1 it is 1.959964 * sqrt(S^2 / n + B^2 / N).
-    total, spread = np.bincount(dataset.query, side[3]), np.abs(side[4]).sum() / 40
+    total, spread = np.bincount(dataset.query, predicted), np.abs(spreads).sum() / 40
     few = pair_sampling.compute_inclusion_probabilities(size, 20)
     by_hand = 1.959964 * np.sqrt(spread**2 / 20 + np.var(total, ddof=1) / 40)
     assert few.max() < 1
-    assert pair_sampling.expect_half_width(*side, few) == pytest.approx(by_hand)
+    assert expected.expect_half_width(few) == pytest.approx(by_hand)
     # Of 5 engines, each of the 10 pairs has a tenth of the error in one of two looks: 0.25%.
-    wider = pair_sampling.expect_half_width(0.05 / 10 / 2, *side[1:], few)
+    wider = replace(expected, alpha=0.05 / 10 / 2).expect_half_width(few)
     assert wider == pytest.approx(by_hand * 3.023341 / 1.959964)
     with pytest.raises(InputError, match="needs more queries: with all 480 pairs"):
-        pair_sampling.count_needed_labels(0.01, *side, size)
+        expected.count_needed_labels(0.01, size)
