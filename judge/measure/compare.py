@@ -11,7 +11,7 @@ it. In simulated data sets of 150 queries, three equal engines and 5% of one eng
 relevant ones nine times as often, this lowers false winners from 6% to 3%.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import sqrt
@@ -171,8 +171,7 @@ def _compare_measures(
     named = zip(sides[0], sides[1], indexes, strict=True)
     bounds = [scores.bound_differences(first, second, index) for first, second, index in named]
     bounded = [compute_bounded_mean(differences[:, row].T, *ends) for row, ends in enumerate(bounds)]
-    ranges = np.stack(bounded, axis=1)  # (3, measures, engine pairs)
-    mean, lowest, highest = ranges
+    mean, lowest, highest = np.stack(bounded, axis=1)  # each is (measures, engine pairs)
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - lowest, highest - mean]))
     intervals_by_measure = compare_means(
         differences, widening, largest_values=np.array(scores.largest)[indexes], families=families
@@ -180,18 +179,17 @@ def _compare_measures(
     for row, (index, intervals) in enumerate(zip(indexes, intervals_by_measure, strict=True)):
         means = compute_nan_mean(value[..., index], axis=1).tolist()
         best_first = rank_engines(dict(zip(scores.engines, means, strict=True)))
-        place = {engine: number for number, engine in enumerate(best_first)}
         compared = _compare_by_measure(
             scores,
             index,
             intervals,
             sides=sides[:, row],
             differences=differences[:, row],
-            worst_case=ranges[1:, row],
+            worst_case=zip(lowest[row].tolist(), highest[row].tolist(), strict=True),
             lowest_values=bounds[row][0],
             families=families,
         )
-        yield from sorted(compared, key=lambda comparison: sorted((place[comparison.a], place[comparison.b])))
+        yield from sorted(compared, key=lambda pair: sorted(map(best_first.index, (pair.a, pair.b))))
 
 
 def _compare_by_measure(
@@ -201,23 +199,23 @@ def _compare_by_measure(
     *,
     sides: Ints,
     differences: Floats,
-    worst_case: Floats,
+    worst_case: Iterable[tuple[float, float]],
     lowest_values: Floats,
     families: int,
 ) -> Iterator[PairComparison]:
     """Yield the comparison of each column of (2, engine pairs) indexes of engines by one measure.
 
     `differences` (queries, engine pairs) are of the first engine minus the second, `lowest_values` (engine
-    pairs, queries) the lowest ones, `worst_case` (2, engine pairs) the range of their means.
+    pairs, queries) the lowest ones, `worst_case` the range of the mean of each column.
     """
     counts = np.stack([~np.isnan(differences), differences > TIE, differences < -TIE]).sum(1)
     decides = not any(measure.compares_engines for measure in scores.measures[:index])
     largest, critical = scores.largest[index], intervals.critical
-    for column, (a, b) in enumerate(sides.T.tolist()):
+    for column, ((a, b), ends) in enumerate(zip(sides.T.tolist(), worst_case, strict=True)):
         n, wins, losses = counts[:, column].tolist()
-        mean, low, high = (float(ends[column]) for ends in (intervals.mean, intervals.low, intervals.high))
+        mean, low, high = (float(array[column]) for array in (intervals.mean, intervals.low, intervals.high))
         # The same mean, summed in another order, can round differently.
-        lowest, highest = (mean if abs(end - mean) < TIE else end for end in worst_case[:, column].tolist())
+        lowest, highest = (mean if abs(end - mean) < TIE else end for end in ends)
         outcome = _decide_outcome(low, high, lowest, highest)
         sd = float(intervals.se[column]) * sqrt(n) if n > 1 else None
         low, high = max(low, -largest), min(high, largest)

@@ -47,7 +47,7 @@ class PriceUsed:
 
 @dataclass(frozen=True, slots=True)
 class RunCost(Cost):
-    """What the judgments of a run cost; some `maybe_billed` calls of a killed process may not have been sent."""
+    """What a run cost; when a process was killed, some `maybe_billed` calls may not have been sent."""
 
     price: PriceUsed | None
 

@@ -36,7 +36,7 @@ def read_trec(folder: Path, systems: int) -> Judged:
             if query in topics and len(ranked[query]) < DEPTH and (query, document) in grades:
                 ranked[query].append(document)
         lists[path.name.removesuffix(".run.gz")] = dict(ranked)
-    return Judged.from_lists(lists, grades, GRADED)
+    return Judged(lists, grades, GRADED)
 
 
 def _read_results(path: Path) -> Iterator[tuple[str, str]]:
@@ -52,7 +52,7 @@ def vary_relevance(data: Judged) -> Iterator[tuple[str, Judged]]:
     yield "graded", data
     for least in range(1, GRADED.top + 1):
         grades = {pair: int(grade >= least) for pair, grade in data.grades.items()}
-        yield f"grade >= {least}", Judged.from_lists(data.lists, grades, BINARY)
+        yield f"grade >= {least}", Judged(data.lists, grades, BINARY)
 
 
 def average_sets(results: Sequence[dict[str, Bias]]) -> dict[str, Bias]:

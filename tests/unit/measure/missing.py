@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -25,42 +25,30 @@ class Judged:
     lists: Mapping[str, Mapping[str, Sequence[str]]]
     grades: Mapping[Pair, int]
     scale: Scale
-    rankings: Sequence[Ranking]
-    judgments: Mapping[Pair, Judgment]
 
-    @classmethod
-    def from_lists(
-        cls, lists: Mapping[str, Mapping[str, Sequence[str]]], grades: Mapping[Pair, int], scale: Scale
-    ) -> Judged:
-        """Return the data set of engines' `lists` of documents for each query, and the pairs' `grades`."""
-        rankings = [
+    @cached_property
+    def rankings(self) -> list[Ranking]:
+        """The `lists` of the engines."""
+        return [
             Ranking(engine, query, tuple(map(make_snippet, names)), documents=tuple(names))
-            for engine, queries in lists.items()
+            for engine, queries in self.lists.items()
             for query, names in queries.items()
         ]
-        returned = {pair for ranking in rankings for pair in iter_pairs(ranking)}
-        return cls(
-            lists,
-            grades,
-            scale,
-            rankings,
-            {pair: make_judgment(*pair, grades[pair]) for pair in returned},
-        )
+
+    @cached_property
+    def judgments(self) -> dict[Pair, Judgment]:
+        """The judgment of each pair that an engine returned."""
+        returned = {pair for engine in self.lists for pair in self.list_returned(engine)}
+        return {pair: make_judgment(*pair, self.grades[pair]) for pair in returned}
 
     def list_returned(self, engine: str) -> list[Pair]:
         """Return the pairs that an engine returned, sorted."""
-        rankings = (ranking for ranking in self.rankings if ranking.engine == engine)
-        return sorted({pair for ranking in rankings for pair in iter_pairs(ranking)})
+        return sorted({(query, name) for query, names in self.lists[engine].items() for name in names})
 
     def compute_scores(self, measures: str, unjudged: Collection[Pair] = ()) -> Scores:
         """Return the scores when the pairs in `unjudged` have no grade."""
         judgments = [each for pair, each in self.judgments.items() if pair not in unjudged]
         return score_rankings(self.rankings, judgments, parse_measures(measures), self.scale, depth=DEPTH)
-
-
-def iter_pairs(ranking: Ranking) -> Iterator[Pair]:
-    """Yield the pairs of a ranking."""
-    return ((ranking.query_id, each.id) for each in ranking.snippets)
 
 
 @lru_cache(maxsize=16)
@@ -83,7 +71,7 @@ def simulate_engines(
         ranked = np.argsort(-(relevance + noisy), axis=1)[:, :DEPTH]
         lists[engine] = {f"q{query}": [f"d{at}" for at in row] for query, row in enumerate(ranked.tolist())}
     grades = {(f"q{query}", f"d{at}"): int(each) for (query, at), each in np.ndenumerate(grade)}
-    return Judged.from_lists(lists, grades, scale)
+    return Judged(lists, grades, scale)
 
 
 def iter_folds(data: Judged, parts: int, seed: int) -> Iterator[tuple[str, set[Pair]]]:

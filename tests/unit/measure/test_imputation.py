@@ -159,9 +159,7 @@ def test_unjudged_at_random_moves_no_mean_of_engines_with_short_lists() -> None:
         }
         for row, (engine, own) in enumerate(full.lists.items())
     }
-    for moved in measure_bias(
-        Judged.from_lists(lists, full.grades, full.scale), "nDCG@10 AP@10 P@5", 20, 1
-    ).values():
+    for moved in measure_bias(Judged(lists, full.grades, full.scale), "nDCG@10 AP@10 P@5", 20, 1).values():
         assert abs(moved.mean) < 0.001 + 2 * moved.mean_se
         assert abs(moved.difference) < 0.001 + 2 * moved.difference_se
 

@@ -4,27 +4,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from judge.analysis.analyse_run import analyse_run
-from judge.analysis.judged_run import JudgedRun
+from judge.analysis.judged_run import JudgedRun, score_run
 from judge.analysis.label_agreement import LabelAgreement, compare_with_labels
 from judge.analysis.summary import Summary
 from judge.measure.intervals import StatisticValue
-from judge.measure.score import Scores, score_rankings
 from judge.report.charts import Chart, ChartData, draw_charts
 from judge.runs.query_entries import iter_query_entries
 from judge.runs.results_file import QueryEntry
 from tests.unit.analysis.labelled import make_people, make_run
-
-
-def compute_run_scores(run: JudgedRun) -> Scores:
-    """The run's scores."""
-    spec = run.spec
-    return score_rankings(
-        run.dataset.rankings,
-        run.judgments,
-        spec.measures,
-        spec.scale,
-        depth=run.pool.depth,
-    )
 
 
 def summarise_run(run: JudgedRun) -> Summary:
@@ -48,7 +35,7 @@ def draw_run_charts(run: JudgedRun, agreement: LabelAgreement | None = None) -> 
 
 def iter_entries(run: JudgedRun) -> Iterator[QueryEntry]:
     """Yield the queries of the run's results.json."""
-    return iter_query_entries(run, compute_run_scores(run))
+    return iter_query_entries(run, score_run(run, run.spec.measures))
 
 
 def make_agreement(
