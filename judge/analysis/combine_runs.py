@@ -67,7 +67,8 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     if not unequal and shift and shift.p < ALPHA:
         change, by = shift.change, abs(shift.by)
         unequal = Message("{change} (by {grades:.2f} grades, {run})", change=change, grades=by, run=shift.run)
-    comparable = _choose_measures(runs, tuple(measures), unequal)
+    common = _list_common_measures(runs)
+    comparable = _choose_measures(runs, common, tuple(measures), unequal)
     separate, pool, separated = _separate_grades(judgments, names, data, pooled)
     # What a run paid is its own: runs share verdicts, so costs don't add up. Labels and controls are, too.
     spec = RunSpec(
@@ -79,7 +80,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
         labels=_combine_expected_labels(runs, separate, pool),
     )
     engine_pairs = _find_engine_pairs(names)
-    deciding = _describe_deciding_measure(_list_common_measures(runs), comparable)
+    deciding = _describe_deciding_measure(common, comparable)
     notes = tuple(_iter_notes(runs, len(queries), repeats, judgments, unequal, deciding))
     terms = tuple(_iter_terms(pooled.results, engine_pairs, unequal))
     return CombinedRuns(JudgedRun(separate, pool, separated, spec), engine_pairs, notes, terms, names, shift)
@@ -139,25 +140,22 @@ def _describe_scale(scale: Scale) -> Message:
 
 
 def _choose_measures(
-    runs: Mapping[str, JudgedRun], wanted: Sequence[Measure], unequal: str
+    runs: Mapping[str, JudgedRun], common: Sequence[Measure], wanted: Sequence[Measure], unequal: str
 ) -> tuple[Measure, ...]:
-    """Return the measures to compare the runs by: those that all have, and those that are `wanted`.
+    """Return the measures to compare the runs by: the `common` ones, and those that are `wanted`.
 
     Where the grades are `unequal`, measures that the pool divides are left out. Raises InputError when none
     that compares engines remains, or a wanted one is left out.
     """
-    of_runs = [run.spec.measures for run in runs.values()]
-    every = dict.fromkeys((*_list_common_measures(runs), *wanted))
-    chosen = tuple(measure for measure in every if measure.pool_free or not unequal)
+
+    def select(measures: Iterable[Measure]) -> tuple[Measure, ...]:
+        return tuple(dict.fromkeys(measure for measure in measures if measure.pool_free or not unequal))
+
+    chosen = select((*common, *wanted))
     if any(measure.compares_engines for measure in chosen) and all(measure in chosen for measure in wanted):
         return chosen
-    depth = next(iter(runs.values())).pool.depth
-    possible = dict.fromkeys(chain(*of_runs, list_default_measures(depth)))
-    names = [
-        str(measure)
-        for measure in possible
-        if measure.compares_engines and (measure.pool_free or not unequal)
-    ]
+    of_runs = (run.spec.measures for run in runs.values())
+    possible = select(chain(*of_runs, list_default_measures(next(iter(runs.values())).pool.depth)))
     if unequal:
         problem = Message(
             "the runs were {unequal}, so only measures that do not depend on the pool can be compared",
@@ -167,8 +165,8 @@ def _choose_measures(
         problem = Message("{runs} have no measure in common that compares engines", runs=NameList(runs))
     else:
         problem = Message("{runs} have no measure in common", runs=NameList(runs))
-    listing = " ".join(names)
-    raise InputError("{problem}; choose from these: --measures {names!r}", problem=problem, names=listing)
+    names = " ".join(str(measure) for measure in possible if measure.compares_engines)
+    raise InputError("{problem}; choose from these: --measures {names!r}", problem=problem, names=names)
 
 
 def _list_common_measures(runs: Mapping[str, JudgedRun]) -> list[Measure]:

@@ -110,14 +110,13 @@ def draw_text(
     A text in both languages is two elements, of which the page shows one; one where they are equal.
     """
     place = format_percent(x) if isinstance(x, float | int) else x
-    if isinstance(text, str) or text.en == text.zh:
-        words = text if isinstance(text, str) else text.en
-        return make_tag("text", words, class_=class_, x=place, y=y, text_anchor=anchor)
+    texts = Bilingual.repeat(text) if isinstance(text, str) else text
+    forms: list[tuple[str, str, str | None]] = [(texts.en, class_, None)]
+    if texts.en != texts.zh:
+        forms = [(words, f"{class_} {lang}", _LANGS[lang]) for lang, words in texts._asdict().items()]
     return join_markup(
-        make_tag(
-            "text", words, class_=f"{class_} {lang}", lang=_LANGS[lang], x=place, y=y, text_anchor=anchor
-        )
-        for lang, words in text._asdict().items()
+        make_tag("text", words, class_=classes, lang=lang, x=place, y=y, text_anchor=anchor)
+        for words, classes, lang in forms
     )
 
 
