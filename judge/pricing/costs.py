@@ -47,7 +47,11 @@ class PriceUsed:
 
 @dataclass(frozen=True, slots=True)
 class RunCost(Cost):
-    """What a run cost; when a process was killed, some `maybe_billed` calls may not have been sent."""
+    """What the judgments of a run cost, failed calls included; `usd` is None where the price is unknown.
+
+    `uncounted` calls returned no token count. `maybe_billed` calls returned no response; after the end of a
+    process, some of them may not have been sent.
+    """
 
     price: PriceUsed | None
 
