@@ -40,7 +40,7 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
     """Return the analysis of a run; `among` names the pairs of engines to compare, None all."""
     data, pool, spec = run.dataset, run.pool, run.spec
     measures = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
-    results, columns = run.tabulate(with_tokens=True)
+    results, columns = run.tabulate()
     with_own_lists = score_columns(results, columns, measures, spec.scale)
     scores = with_own_lists.select(measures=spec.measures)
     comparisons = compare_engines(scores, among)

@@ -62,9 +62,9 @@ class JudgedRun:
         depth, rankings = self.pool.depth, self.dataset.rankings
         return {ranking.key: ranking.snippets[:depth] for ranking in rankings if ranking.error is None}
 
-    def tabulate(self, *, with_tokens: bool = False) -> tuple[ResultColumns, JudgmentColumns]:
+    def tabulate(self) -> tuple[ResultColumns, JudgmentColumns]:
         """Return the results and the judgments in columns."""
-        results = tabulate_results(self.dataset.rankings, self.pool.depth, with_tokens=with_tokens)
+        results = tabulate_results(self.dataset.rankings, self.pool.depth)
         if self.spec.labels and self.spec.labels.unreturned:
             names = list_unreturned(self.dataset)
             counts = np.array([len(names[query_id]) for query_id in results.queries])

@@ -57,8 +57,8 @@ class ResultColumns:
     The documents of each query have numbers of their own. `flags` numbers the sets in `flag_sets`.
     `returned` is the length of a list; `errors` marks engines that failed, `absent` those without a ranking.
     `latency_ms` is NaN where it is unknown; `tokens` is the approximate size of the raw results, NaN where
-    the engine failed or has no ranking, and where it was not counted. `unreturned` (queries,) counts relevant
-    documents that no engine returned and that are in the pool all the same, None without any.
+    the engine failed or has no ranking. `unreturned` (queries,) counts relevant documents that no engine
+    returned and that are in the pool all the same, None without any.
     """
 
     depth: int
@@ -142,11 +142,10 @@ def _renumber_pairs(pair: Ints, dropped: Bools) -> Ints:
     return np.append(np.where(dropped, -1, np.cumsum(~dropped) - 1), -1)[pair]
 
 
-def tabulate_results(rankings: Iterable[Ranking], depth: int, *, with_tokens: bool = False) -> ResultColumns:
+def tabulate_results(rankings: Iterable[Ranking], depth: int) -> ResultColumns:
     """Return the columns of `rankings`, which have the documents of a pool down to `depth`.
 
-    Scores need no `with_tokens`, and counting takes a while. Stored rankings keep the columns that were last
-    made from them.
+    Stored rankings keep the columns that were last made from them.
 
     Raise `InputError` when an engine has two rankings for a query, `ValueError` when the documents do not fit
     the rankings.
@@ -154,14 +153,14 @@ def tabulate_results(rankings: Iterable[Ranking], depth: int, *, with_tokens: bo
     if isinstance(rankings, StoredRankings):
         columns = rankings.columns
         if not isinstance(columns, ResultColumns) or columns.depth != depth:
-            columns = rankings.columns = tabulate_queries(rankings, depth, with_tokens=True)
+            columns = rankings.columns = tabulate_queries(rankings, depth)
         return columns
-    return tabulate_queries(sorted(rankings, key=attrgetter("query_id")), depth, with_tokens=with_tokens)
+    return tabulate_queries(sorted(rankings, key=attrgetter("query_id")), depth)
 
 
-def tabulate_queries(rankings: Iterable[Ranking], depth: int, *, with_tokens: bool) -> ResultColumns:
+def tabulate_queries(rankings: Iterable[Ranking], depth: int) -> ResultColumns:
     """Return the columns of rankings, those of a query after each other; raise as `tabulate_results`."""
-    flat = _FlatResults(depth, with_tokens=with_tokens)
+    flat = _FlatResults(depth)
     for query_id, of_query in groupby(rankings, attrgetter("query_id")):
         flat.add(query_id, sorted(of_query, key=attrgetter("engine")))
     return flat.arrange()
@@ -175,9 +174,8 @@ def _number_names() -> defaultdict[Any, int]:
 class _FlatResults:
     """The results in the order of reading, as flat sequences."""
 
-    def __init__(self, depth: int, *, with_tokens: bool) -> None:
+    def __init__(self, depth: int) -> None:
         self.depth = depth
-        self.with_tokens = with_tokens
         self.queries: defaultdict[str, int] = _number_names()
         self.engines: defaultdict[str, int] = _number_names()
         self.flag_sets: defaultdict[frozenset[str], int] = _number_names()
@@ -212,11 +210,8 @@ class _FlatResults:
                     f"the pool has {len(names)} documents for engine {ranking.engine!r} on query "
                     f"{query_id!r}, which returned {len(snippets)} snippets down to depth {depth}"
                 )
-            tokens = np.nan
-            if self.with_tokens and not failed:
-                tokens = estimate_tokens(
-                    "".join([snippet.raw_title + snippet.raw_text for snippet in snippets])
-                )
+            raw_text = "".join([snippet.raw_title + snippet.raw_text for snippet in snippets])
+            tokens = np.nan if failed else estimate_tokens(raw_text)
             latency = np.nan if ranking.latency_ms is None else ranking.latency_ms
             engine = self.engines[ranking.engine]
             self.rankings.extend((engine, query, len(snippets), failed, latency, tokens))

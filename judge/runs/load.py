@@ -261,7 +261,7 @@ def _load_dataset(
     first_pass: Iterable[Ranking] = load_rankings(entries)
     if in_memory:
         first_pass = tuple(first_pass)
-    columns = tabulate_queries(first_pass, summary.depth, with_tokens=True)
+    columns = tabulate_queries(first_pass, summary.depth)
 
     def read_rankings() -> Iterator[Ranking]:
         if in_memory:

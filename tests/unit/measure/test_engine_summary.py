@@ -132,7 +132,7 @@ def summarise_answers(answers: Iterable[Ranking], depth: int = 3) -> EngineResul
         for at, answer in enumerate(answers)
     ]
     scores = score_rankings(rankings, [], parse_measures("P@1"), GRADED, depth=depth)
-    return summarise_engines(scores, tabulate_results(rankings, depth, with_tokens=True))["brave"]
+    return summarise_engines(scores, tabulate_results(rankings, depth))["brave"]
 
 
 def measure_latency(answers: Iterable[Ranking]) -> Latency | None:
