@@ -258,7 +258,7 @@ class BatchRunner:
         Raises RunIncomplete when the user must decide whether the requests that are left are submitted again.
         """
         # A process that was killed may have stored the replies of this batch already.
-        if replies == requests or (status.status == "expired" and (replies or status.done)):
+        if replies == requests or (status.status == "expired" and (replies or status.completed)):
             return True
         is_full = status.status == "failed" and _QUEUE_IS_FULL in status.error
         if is_full and min(requests, self._most_requests) >= _MIN_REQUESTS:

@@ -33,14 +33,16 @@ class BatchTerms:
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """What the server says of a batch: `done` of `total` requests ended, with a reply or an error.
+    """What the server says of a batch: `done` of `total` requests ended, `completed` of them with a reply.
 
+    The others have an error; of a batch that expired, many servers count those that were not processed, too.
     `files` are the ids of the files with replies and errors; `error` says why a batch failed as a whole.
     """
 
     id: str
     status: str
     done: int = 0
+    completed: int = 0
     total: int = 0
     files: tuple[str, ...] = ()
     error: str = ""

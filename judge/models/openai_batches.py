@@ -239,10 +239,12 @@ class OpenAIBatchApi:
         errors = as_mapping(json_body.get("errors")).get("data")
         first = as_mapping(errors[0]) if isinstance(errors, list) and errors else {}
         error = f"{first.get('code') or ''} {first.get('message') or ''}".strip()
+        completed = _count(counts, "completed")
         return BatchStatus(
             id=self._read_id(json_body, "batch"),
             status=str(json_body.get("status")),
-            done=_count(counts, "completed") + _count(counts, "failed"),
+            done=completed + _count(counts, "failed"),
+            completed=completed,
             total=_count(counts, "total"),
             files=tuple(file for file in files if isinstance(file, str) and file),
             error=error_mapping.shorten(mask(error, *self._server.secrets)),

@@ -155,7 +155,8 @@ class BatchServer(LoopbackServer):
         if status not in ("in_progress", "failed") and batch.files == (None, None):
             batch.files = self._run_batch(list(map(json.loads, lines)), status)
         done = len(lines) if status == "completed" else min(len(lines), self.rules.processed)
-        failed = {"object": "list", "data": [self.rules.errors]} if status == "failed" else None
+        failed = len(lines) - done if status == "expired" else 0  # the file of errors has a line for each
+        errors = {"object": "list", "data": [self.rules.errors]} if status == "failed" else None
         return {
             "id": name,
             "object": "batch",
@@ -165,9 +166,9 @@ class BatchServer(LoopbackServer):
             "output_file_id": batch.files[0],
             "error_file_id": batch.files[1],
             "created_at": 1_800_000_000,
-            "errors": failed,
+            "errors": errors,
             "metadata": batch.metadata,
-            "request_counts": {"total": len(lines), "completed": done, "failed": 0},
+            "request_counts": {"total": len(lines), "completed": done, "failed": failed},
         }
 
     def _run_batch(self, lines: list[dict[str, Any]], status: str) -> tuple[str | None, str | None]:
