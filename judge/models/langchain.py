@@ -190,6 +190,8 @@ def _open_openai(name: str, access: ServerAccess, sampling: Sampling) -> LangCha
         max_retries=0,
         timeout=access.timeout,
         http_async_client=http,
+        # Else, with a proxy in the environment, the package warns that its own client would not use it.
+        http_socket_options=(),
         extra_body=thinking or None,
         **params,
     )

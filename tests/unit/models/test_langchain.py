@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -299,3 +300,19 @@ def test_without_the_extra_it_says_what_to_install() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "pip install 'search-judge[langchain]'" in shown
+
+
+def test_no_warning_of_chat_openai_says_that_the_proxy_of_the_environment_is_not_used() -> None:
+    """The package warns once in a process, of its own client, which sends no request."""
+    code = (
+        "from judge.models.providers import open_model\n"
+        "from judge.models.server import ServerAccess\n"
+        "from judge.records import Sampling\n"
+        "access = ServerAccess('http://model.example/v1', {'OPENAI_API_KEY': 'none'}, 9.0, 1)\n"
+        "print(open_model('langchain:openai:m', access, Sampling(0.0, 99)).name)"
+    )
+    environ = {**os.environ, "HTTPS_PROXY": "http://127.0.0.1:9"}
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ
+    )
+    assert (result.stdout, result.stderr) == ("langchain:openai:m\n", "")
