@@ -60,7 +60,7 @@ _ANSWERS_QUERY = re.compile(
 )
 #: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
 _VALUE_FIRST = re.compile(
-    rf"(?is)[*_\s]{{0,4}}(?P<value>yes|no|是|否|不?相关|无关|(?:ir)?relevant|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|\s{{0,3}}(?:{_COMMA}|[;。]\s?)"
+    rf"(?is)[*_\s]{{0,4}}(?P<value>yes|no|是的?|否|不?相关|无关|(?:ir)?relevant|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|\s{{0,3}}(?:{_COMMA}|[;。]\s?)"
     r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}|(?<=\D)(?=[^\W\d_]).{4,})\Z"
 )
 #: "Relevance: The snippet is on topic." is a sentence, not a value.
