@@ -291,7 +291,8 @@ ERROR_RULES = (
         "model_not_found",
         statuses={404},
         hint=Message(
-            "check the model's name, and --base-url: it ends before /chat/completions, mostly with /v1"
+            "check the model's name, and --base-url: it ends before /chat/completions or /rerank, mostly with"
+            " /v1"
         ),
     ),
     ErrorRule("bad_parameter", statuses=range(300, 400), hint=Message("check --base-url: it redirects")),

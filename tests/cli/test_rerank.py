@@ -8,7 +8,7 @@ import pytest
 from judge.assess.rerank_assessor import fit_thresholds
 from tests.support.command_line import run_judge
 from tests.support.factories import make_rows, read_judgments, read_results, read_summary, write_rows
-from tests.support.fake_server import LoopbackServer
+from tests.support.fake_server import LoopbackServer, Reply
 from tests.support.rerank_server import compute_score, rerank
 
 QUERIES, ENGINES, RESULTS = 3, 2, 4
@@ -112,6 +112,14 @@ def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Pat
     assert (result.returncode, "there is no model 'rerank:nope:m'" in result.stderr) == (2, True)
     result = run_judge("selftest", "-m", "rerank:cohere:m")
     assert "a self-test is for models that give reasons" in result.stderr
+
+
+def test_an_address_without_a_reranker_is_answered_with_where_it_ends(data: Path, tmp_path: Path) -> None:
+    with LoopbackServer(lambda request: Reply(status=404, body="{}")) as server:
+        result = run_reranker(data, server, tmp_path / "run", "--rerank-thresholds", THRESHOLDS)
+    assert result.returncode == 3
+    assert "check the model's name, and --base-url: it ends before" in result.stderr
+    assert "/rerank" in result.stderr
 
 
 def test_fitted_thresholds_give_each_grade_as_often_as_people_do() -> None:
