@@ -275,7 +275,12 @@ ERROR_RULES = (
     ),
     ErrorRule(
         "bad_parameter",
-        says=r"enable_thinking must be",
+        says=r"enable_thinking parameter is restricted to true",
+        hint=Message("this model always thinks: add --thinking, or use another model"),
+    ),
+    ErrorRule(
+        "bad_parameter",
+        says=r"enable_thinking (?:must be|parameter is restricted to false)",
         hint=Message(
             "the model must not think here: omit --thinking, use dashscope:NAME, which turns thinking off, or"
             " use another model"

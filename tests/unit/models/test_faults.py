@@ -246,6 +246,15 @@ def test_a_reply_that_fills_the_context_is_no_error_of_one_pair(
     assert (error.kind, "lower --max-tokens" in str(error)) == (kind, kind == "bad_parameter")
 
 
+# https://help.aliyun.com/zh/model-studio/error-code
+@check_each(("value", "step"), [("True", "add --thinking"), ("False", "omit --thinking")])
+def test_the_error_of_a_model_with_one_kind_of_thinking_names_the_option(value: str, step: str) -> None:
+    message = f"The value of the enable_thinking parameter is restricted to {value}."
+    error = classify(ErrorResponse(400, "InternalError.Algo.InvalidParameter", message))
+    assert isinstance(error, AccountError)
+    assert step in str(error)
+
+
 @pytest.mark.parametrize(
     ("endpoint", "kind"),
     [
