@@ -158,6 +158,18 @@ def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> I
         yield counts.reshape(rows, queries)
 
 
+def draw_groups(members: Bools, resamples: int, seed: int, columns: int = 1) -> Iterator[Floats]:
+    """Yield blocks of (rows, queries), 1 for the queries of a random group of as many as `members` marks.
+
+    The blocks are as those of `draw_queries`.
+    """
+    rng = np.random.default_rng(seed)
+    block_size = max(1, BLOCK_CELLS // max(len(members), columns))
+    for start in range(0, resamples, block_size):
+        rows = min(block_size, resamples - start)
+        yield rng.permuted(np.tile(members, (rows, 1)), axis=1).astype(np.float64)
+
+
 def round_to_grid(values: Floats) -> Floats:
     """Return `values`, rounded in place to multiples of a power of two, so that sums of a column are exact.
 

@@ -14,15 +14,25 @@ Its interval follows from its extreme values, whatever the distribution is: `bou
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
 
 from judge.measure.intervals import ALPHA, LEVEL
-from judge.measure.numeric import TIE, Bools, Floats, divide
-from judge.measure.resampling import MIN_DIFFERING, RESAMPLES, SEED, draw_queries, round_to_grid
+from judge.measure.numeric import SUM_ROUNDING, TIE, Bools, Floats, divide
+from judge.measure.resampling import (
+    MIN_DIFFERING,
+    RESAMPLES,
+    SEED,
+    draw_groups,
+    draw_queries,
+    round_to_grid,
+)
+
+#: Makes blocks of resampled means and their squared standard errors, (rows, columns) each.
+_Resample = Callable[[], Iterator[tuple[Floats, Floats]]]
 
 #: Above this number of values of a family (queries × columns) fewer resamples are drawn.
 _LARGE_FAMILY, _RESAMPLES_OF_LARGE_FAMILY = 2**18, 4_000
@@ -86,7 +96,12 @@ def compare_means(
     count = sample.count.reshape(measures, columns)
     enough = count >= np.minimum(MIN_QUERIES, MIN_SHARE * count.max(1, keepdims=True, initial=0.0))
     tested: Bools = enough.ravel() & (sample.differing >= MIN_DIFFERING) & (sample.se > 0)
-    largest, tested = _draw_largest([sample], tested, differences, families, seed)
+
+    def resample() -> Iterator[tuple[Floats, Floats]]:
+        resamples = count_resamples(differences, families)
+        return map(sample.resample, draw_queries(queries, resamples, seed, measures * columns))
+
+    largest, tested = _find_largest(resample, tested, sample.largest, measures, families)
     wider = np.zeros((2, measures, columns)) if widening is None else widening
     intervals_by_measure = []
     for measure, maxima_of_measure in enumerate(largest):
@@ -102,46 +117,40 @@ def compare_means(
     return intervals_by_measure
 
 
-def _draw_largest(
-    samples: Sequence[_ResampledColumns], tested: Bools, differences: Floats, families: int, seed: int
+def _find_largest(
+    resample: _Resample, tested: Bools, scale: Floats, measures: int, families: int
 ) -> tuple[Floats, Bools]:
     """Return the largest |t| of each resample by measure, (measures, resamples), and the columns that count.
 
-    Those are the `tested` columns without the ones that lack variance in more than 5% of the resamples: the
-    resamples of such a column say little about its mean.
+    Those are the `tested` (measures × columns,) without the ones that lack variance in more than 5% of the
+    resamples: the resamples of such a column say little about its mean. `scale` has their largest squares.
     """
-    maxima, lacking = _draw_maxima(samples, tested, differences, families, seed)
+    maxima, lacking = _find_maxima(resample(), tested, scale, measures)
     often: Bools = tested & (lacking > ALPHA / families * len(maxima))
     if often.any():
         tested = tested & ~often
-        maxima, _ = _draw_maxima(samples, tested, differences, families, seed)
+        maxima, _ = _find_maxima(resample(), tested, scale, measures)
     return np.sqrt(maxima).T, tested
 
 
-def _draw_maxima(
-    samples: Sequence[_ResampledColumns], tested: Bools, differences: Floats, families: int, seed: int
+def _find_maxima(
+    resamples: Iterator[tuple[Floats, Floats]], tested: Bools, scale: Floats, measures: int
 ) -> tuple[Floats, Floats]:
     """Return the largest t² of each resample and measure, and in how many resamples a column lacks variance.
 
-    The first is (resamples, measures), the second (measures × columns,). Only `tested` columns count. With
-    two samples the t is of the mean of the first minus that of the second. A column has no t in a resample
-    that lacks its variance, because a study with such differences does not test it by t.
+    The first is (resamples, measures), the second (measures × columns,). Only `tested` columns count. A
+    column has no t in a resample that lacks its variance, because a study with such differences does not
+    test it by t.
     """
-    queries, measures, columns = differences.shape
-    scale = np.maximum.reduce([sample.largest for sample in samples])
     maxima: list[Floats] = []
-    lacking = np.zeros(measures * columns)
-    for draws in draw_queries(queries, count_resamples(differences, families), seed, measures * columns):
-        mean, variance = samples[0].resample(draws)
-        for other in samples[1:]:
-            rest, rest_variance = other.resample(draws)
-            mean, variance = mean - rest, variance + rest_variance
+    lacking = np.zeros(len(scale))
+    for mean, variance in resamples:
         square = np.square(mean, out=mean)
         lacks: Bools = variance <= 0
         lacking += (lacks & (square > _NO_VARIANCE * scale)).sum(0)
         squared = np.divide(square, variance, out=np.zeros_like(square), where=~lacks)
         squared[:, ~tested] = 0.0
-        maxima.append(squared.reshape(len(draws), measures, columns).max(2, initial=0.0))
+        maxima.append(squared.reshape(len(square), measures, -1).max(2, initial=0.0))
     return np.concatenate(maxima), lacking
 
 
@@ -149,19 +158,46 @@ def compare_groups(differences: Floats, members: Bools, *, families: int = 1) ->
     """Test whether the mean of each of (queries, columns) differences differs between two groups of queries.
 
     What is tested is the mean over `members`, (queries,), minus the mean over the rest, with Welch's
-    standard error. A column needs `MIN_GROUP_SIZE` queries in either group. All queries are drawn together,
-    so a resample holds as many members as chance gives it. `families` is as in `compare_means`.
+    standard error. A column needs `MIN_GROUP_SIZE` queries in either group. `families` is as in
+    `compare_means`.
+
+    The critical value is the larger one of two. The first is from queries drawn with replacement, all
+    together, so that a resample holds as many members as chance gives it. It is right for groups with
+    different distributions, but a resample of a small group lacks the rare values that the group lacks. The
+    second is from random groups of the same sizes. It is exact for groups with the same distribution, however
+    skewed it is (Janssen 1997).
     """
-    groups = [
+    inside, outside = (
         _ResampledColumns.from_differences(np.where(chosen[:, None], differences, np.nan))
         for chosen in (members, ~members)
-    ]
-    inside, outside = groups
+    )
+    whole = _ResampledColumns.from_differences(differences)
+    resamples, columns = count_resamples(differences[:, None], families), differences.shape[1]
+
+    def redraw() -> Iterator[tuple[Floats, Floats]]:
+        for draws in draw_queries(len(members), resamples, SEED, columns):
+            yield _subtract_means(inside.resample(draws), outside.resample(draws))
+
+    def regroup() -> Iterator[tuple[Floats, Floats]]:
+        for drawn in draw_groups(members, resamples, SEED, columns):
+            yield _subtract_means(whole.resample(drawn), whole.resample(1 - drawn))
+
     enough = (inside.count >= MIN_GROUP_SIZE) & (outside.count >= MIN_GROUP_SIZE)
-    se = np.sqrt(np.square(inside.se) + np.square(outside.se))
+    mean, se = inside.mean - outside.mean, np.sqrt(np.square(inside.se) + np.square(outside.se))
     tested: Bools = enough & (inside.differing + outside.differing >= MIN_DIFFERING) & (se > 0)
-    largest, tested = _draw_largest(groups, tested, differences[:, None], families, SEED)
-    return _test_columns(inside.mean - outside.mean, se, tested, largest[0], families)
+    scale = np.maximum(inside.largest, outside.largest)
+    (redrawn,), tested = _find_largest(redraw, tested, scale, 1, families)
+    (regrouped,), tested = _find_largest(regroup, tested, scale, 1, families)
+    # Groups that give the observed |t| count, also where it is rounded otherwise.
+    regrouped *= 1 + SUM_ROUNDING
+    first, second = (_test_columns(mean, se, tested, maxima, families) for maxima in (redrawn, regrouped))
+    wider = second if second.critical > first.critical else first
+    return replace(wider, p=np.maximum(first.p, second.p))
+
+
+def _subtract_means(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Return the difference of two means and its squared standard error, from those of each mean."""
+    return one[0] - other[0], one[1] + other[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,24 @@ def test_leads_that_are_alike_are_seldom_said_to_differ(datasets: int, most: int
     assert wrong <= most  # 99.9% of binomial counts with 5% are at most this
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+@pytest.mark.parametrize(("datasets", "most"), [(40, 7), pytest.param(400, 33, marks=pytest.mark.slow)])
+def test_rare_large_leads_are_seldom_said_to_differ_in_a_small_segment(
+    noise: float, datasets: int, most: int
+) -> None:
+    """Datasets of 12 and 48 queries; a leads on one query in eight by 1, else the engines are alike."""
+    rng = np.random.default_rng(23)
+    queries = {
+        each.id: each for each in (make_query(number, "zh" if number < 12 else "en") for number in range(60))
+    }
+    wrong = 0
+    for _ in range(datasets):
+        lead = np.where(rng.random(60) < 1 / 8, 1.0, rng.normal(0, noise, 60))
+        en, _ = compare_segments(tabulate_scores([lead, np.zeros(60)]), queries)["lang"].values()
+        wrong += en.contrasts[0].differs
+    assert wrong <= most  # 99.9% of binomial counts with 5% are at most this
+
+
 def test_queries_of_one_language_are_not_divided() -> None:
     assert slice_queries([make_query(number) for number in range(4)]) == {}
 

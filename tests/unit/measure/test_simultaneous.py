@@ -315,6 +315,20 @@ def test_a_contrast_that_lacks_variance_leaves_the_critical_value_to_the_others(
     assert test.low[0] > 0
 
 
+def test_a_small_group_without_a_rare_difference_does_not_differ() -> None:
+    """8 of 48 queries differ by 1, and none of 12 others: groups differ as much by chance in 15% of cases."""
+    members = np.arange(60) < 12
+    differences = np.isin(np.arange(60), np.arange(20, 28)).astype(float)[:, None]
+    test = compare_groups(differences, members)
+    inside = np.arange(9)
+    one, other = inside / 12, (8 - inside) / 48
+    statistic = (one - other) / np.sqrt(one * (1 - one) / 11 + other * (1 - other) / 47)
+    as_far = np.abs(statistic) >= np.abs(statistic[0]) - 1e-9
+    exact = scipy.stats.hypergeom.pmf(inside, 60, 8, 12)[as_far].sum()
+    assert test.p[0] == pytest.approx(exact, abs=0.015)  # 4 standard deviations of 10,000 draws
+    assert test.low[0] < 0 < test.high[0]
+
+
 def test_a_contrast_needs_enough_queries_in_either_group() -> None:
     differences = draw_skewed_differences(queries=40)
     assert compare_groups(differences, np.arange(40) < MIN_GROUP_SIZE).tested.all()
