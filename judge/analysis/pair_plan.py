@@ -165,6 +165,11 @@ def _order_engines(
 ) -> tuple[tuple[str, ...], tuple[float, ...], tuple[str, ...]]:
     """Return the engines, best first by the assessor, their means, and the queries of all of them."""
     chosen = tuple(dict.fromkeys(names)) or run.dataset.engines
+    if not names and len(chosen) < 2:
+        raise InputError(
+            "the run has the engine {engines} only; pairs are drawn to compare two or more engines",
+            engines=NameList(map(repr, chosen)),
+        )
     unknown = [name for name in chosen if name not in run.dataset.engines]
     if unknown or len(chosen) < 2:
         raise InputError(

@@ -237,9 +237,12 @@ def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -
 
     Queries are sorted by a hash of `seed` and their id. So the sample depends neither on the order of
     `query_ids` nor on the version of a library, the first 20 of 50 are the sample of 20, and labelling can
-    be resumed. Raise `InputError` when `count` is below 1 or above the number of queries.
+    be resumed. Raise `InputError` when there is no query, or `count` is below 1 or above their
+    number.
     """
     queries = set(query_ids)
+    if not queries:
+        raise InputError("cannot draw a plan: the run has no query with a text to label")
     if not 1 <= count <= len(queries):
         raise InputError(
             "cannot draw a plan of {count} queries: the run has {queries} to label; draw 1 to {queries}",

@@ -786,6 +786,14 @@ def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
     assert "5 of 60 drawn pairs have a label" in run_refused(unfair_run, "--qrels", few, "--plan", plan)
 
 
+def test_a_run_of_one_engine_has_no_plan_of_pairs(tmp_path: Path) -> None:
+    rows = [{"query": f"capital {number}", "snippet": "Paris"} for number in range(3)]
+    run = tmp_path / "runs" / "x"
+    run_judge("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "lexical", "--out", run)
+    text = run_refused(run, "--plan-pairs", 60)
+    assert text == "the run has the engine 'engine' only; pairs are drawn to compare two or more engines"
+
+
 def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair_run: Path, plain_run: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.csv"
     for measure in ("nDCG@3", "AP@3", "RR@3", "ERR@3", "Success@3"):

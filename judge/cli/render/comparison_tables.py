@@ -100,7 +100,10 @@ def _explain_tables(tables: Iterable[Table], outcomes: Collection[str], measures
         else t("95% interval: with a probability of 95%, the interval contains the true mean."),
         "better": t("a > b: the interval excludes 0, and the adjusted p is below 0.05"),
         "not separated": t("a ≈ b: not separated, the interval contains 0"),
-        "undetermined": t("a ? b: unjudged snippets could reverse the difference"),
+        "undetermined": t(
+            "a ? b: undetermined, unjudged snippets could reverse the difference, or there is no query where"
+            " both have a value"
+        ),
         "d_z": t("d_z: the mean difference divided by its standard deviation over the queries"),
         t("detectable"): t(
             "detectable: the true difference that a test detects in 4 of 5 cases with so many queries"

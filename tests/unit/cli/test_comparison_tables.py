@@ -115,6 +115,16 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three_engines: Mapping[
     assert start not in render_tables(three_engines, measures=["AP@5"])
 
 
+def test_the_legend_of_engines_without_a_shared_query_blames_no_snippet_alone(tmp_path: Path) -> None:
+    data = [
+        row for row in make_rows(("bing", "sogou")) if (row["engine"] == "bing") == (row["topic"] == "vet")
+    ]
+    output = render_tables(summarise_run(tmp_path / "run", data))
+    assert "bing ? sogou" in output or "sogou ? bing" in output
+    reason = "unjudged snippets could reverse the difference, or there is no query where both have a value"
+    assert f"\na ? b: undetermined, {reason}\n" in output
+
+
 def test_the_legend_explains_only_what_the_tables_show(three_engines: Mapping[str, Any]) -> None:
     legend = render_tables(three_engines).partition("How to read it: ")[2]
     for term in ("95% interval", "a ≈ b", "detectable", "twice", "queries", "unique"):

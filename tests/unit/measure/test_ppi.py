@@ -331,6 +331,11 @@ def test_a_plan_with_its_reserve_is_enough_where_people_find_nothing_more_often(
     assert refused["counted as labelled"] < 0.005 * datasets
 
 
+def test_a_run_without_a_text_to_label_has_no_plan() -> None:
+    with pytest.raises(InputError, match="cannot draw a plan: the run has no query with a text to label"):
+        draw_queries_to_label([], 5)
+
+
 @pytest.mark.parametrize("count", [0, -1, 201])
 def test_a_plan_of_none_or_more_than_there_are_is_refused(count: int) -> None:
     with pytest.raises(InputError, match=f"cannot draw a plan of {count} queries: the run has 200"):
