@@ -120,6 +120,13 @@ def run_nightly(
                     "interrupted; all answers and judgments are saved; to continue this night: {command}",
                     command=context.command,
                 ) from error
+        else:
+            stopped = t(
+                "this night stopped after its canaries, and this start made no call; to run it again, remove"
+                " {folder}",
+                folder=folder.path,
+            )
+            notes.append(stopped)
         # A process can end after judging, so a finished night gets its report and is notified again.
         # A night that stopped after the canaries can have the report of an earlier start.
         if (folder.path / "results.json").exists() or record.coverage is not None:
@@ -157,11 +164,12 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
             context=context,
         )
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
-    try:
-        with VerdictStore(run_identity.choose_store_path(context.config)):
-            pass  # a file that cannot be the shared store ends the night before any request
-    except StoreError as error:
-        raise InputError("store: {error}", error=error) from error
+    with context.config.source.name_keys_in_errors():
+        try:
+            with VerdictStore(run_identity.choose_store_path(context.config)):
+                pass  # a file that cannot be the shared store ends the night before any request
+        except StoreError as error:
+            raise InputError("store: {error}", error=error) from error
     if not read_section(toml, "collect"):
         if not (context.config.data or context.config.trec_runs):
             raise InputError(
@@ -257,7 +265,12 @@ class _NightJob:
         summary, of_canaries = run.summary if run else None, canaries.summaries if canaries else ()
         summaries = [*([summary] if summary else []), *of_canaries]
         run_calls = cost_total.calls - sum(part.cost.calls for part in of_canaries if part.cost)
-        unused = spending.describe_unused_verdicts(context, identity, run, run_calls) if run else ()
+        night_stores = stores.NightStores.from_context(context)
+        is_lost = judged_night.is_store_new and judged_night.store == night_stores.own
+        new_store = night_stores.shared if is_lost else None
+        unused = (
+            spending.describe_unused_verdicts(context, identity, run, run_calls, new_store) if run else ()
+        )
         return NightRecord(
             schema=SCHEMA_VERSION,
             date=date.fromisoformat(context.day),
@@ -314,21 +327,22 @@ class _NightJob:
         if missing or is_stopped:
             return judged_night
         store = stores.choose_store(context, identity, judged_night)
+        is_store_new = spending.start_counting(context.folder, store)
         run = self._run(self.pool, context.folder, store, progress, "night")
         missing = list(explain_unjudged_pairs(run, canaries, options))
-        return replace(judged_night, run=run, store=store, missing=missing)
+        return replace(judged_night, run=run, store=store, is_store_new=is_store_new, missing=missing)
 
     def _judge_canaries(self, progress: _Listener) -> RunResult:
         folder = RunFolder(self._choose_canary_folder())
         folder.check_no_link()
         # A verdict in another store is not one of this night's assessor.
         store = folder.path / assessor_drift.CANARY_STORE_FILE
+        spending.start_counting(self.context.folder, store)
         return self._run(self.canaries, folder, store, progress, "canaries")
 
     def _run(
         self, run: _RunInput, folder: RunFolder, store: Path, progress: _Listener, kind: RunKind
     ) -> RunResult:
-        spending.start_counting(self.context.folder, store)
         run_identity.update_identity(folder, run.identity)
         config = replace(run.config, out=str(folder.path), store=str(store))
         # Neither kind writes the report, which begins with the decision of the night.

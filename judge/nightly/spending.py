@@ -54,12 +54,16 @@ class NightSpending:
     served: tuple[str, ...] = ()
 
 
-def start_counting(night: RunFolder, store: Path) -> None:
-    """Count the calls in `store` for the night from here on; those before were paid or counted already."""
+def start_counting(night: RunFolder, store: Path) -> bool:
+    """Count the calls in `store` for the night from here on; those before were paid or counted already.
+
+    Return whether the store is new: it has no call yet.
+    """
     spending = _read_spending(night)
     last_call = store_files.clear_leases(store)
     name = Path(relpath(store, night.path)).as_posix()
     _write_spending(night, replace(spending, counted={**spending.counted, name: last_call}))
+    return last_call == 0
 
 
 def count_night_calls(
@@ -128,12 +132,12 @@ def add_night_costs(costs: Collection[Cost]) -> NightCost:
 
 
 def describe_unused_verdicts(
-    context: NightContext, identity: RunIdentity, run: RunResult, calls: int
+    context: NightContext, identity: RunIdentity, run: RunResult, calls: int, new_store: Path | None
 ) -> Iterator[Message]:
-    """Yield that options of the requests changed since the run before, so that its pairs were paid again.
+    """Yield why pairs of the run before were paid again: changed options of the requests, or a new store.
 
     `calls` are those of the run of this night. Where they are fewer than the judgments of both nights, stored
-    verdicts were used.
+    verdicts were used. `new_store` is the shared store if it was new when the night began.
     """
     days = [path.parent.name for path in context.nights.glob("????-??-??/results.json")]
     day = max((day for day in days if is_day(day) and day < context.day), default="")
@@ -142,7 +146,7 @@ def describe_unused_verdicts(
         if not day or (config := read_config_if_there(before)) is None:
             return
         changes = [*describe_identity_changes(config.identity, identity, NOT_IN_REQUESTS)]
-        if not changes:
+        if not changes and not new_store:
             return
         judged = {(*judgment.key, judgment.repeat) for judgment in read_judgments(before) if judgment.reply}
         again = [
@@ -152,7 +156,15 @@ def describe_unused_verdicts(
             and judgment.judged_snippet_id is None
             and (*judgment.key, judgment.repeat) in judged
         ]
-        if 0 < len(again) <= calls:
+        if again and not changes:
+            yield Message(
+                "{store} had no verdicts when the night began, so {count:,} pairs of {day} were judged again;"
+                " keep this file from night to night, so that only new pairs cost calls",
+                store=new_store,
+                day=day,
+                count=len(set(again)),
+            )
+        elif 0 < len(again) <= calls:
             yield Message(
                 "{changes} (since {day}), so no stored verdict was used: {count:,} pairs were judged again",
                 changes=join_messages(changes),

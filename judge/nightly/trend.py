@@ -131,7 +131,7 @@ def read_history(folder: Path) -> History:
             )
         raise InputError(
             "{folder}: contains no finished night; make one with: judge nightly FILE (the TOML file of its"
-            " options, by default judge.toml)",
+            " options, by default judge.toml), or name another folder of nights: judge trend FOLDER",
             folder=folder,
         )
     return History(tuple(nights), tuple(damaged), commands)

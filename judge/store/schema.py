@@ -117,7 +117,7 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> int:
     ).fetchone()
     if (tables or version) and application_id != _APPLICATION_ID:
         raise InputError(
-            "{file}: is a database of another program; name another file with --store", file=path
+            "{file}: is a database of another program; name another file with the option --store", file=path
         )
     if version > _FORMAT:
         raise InputError(
@@ -159,7 +159,7 @@ def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> N
                 problem = Message("it lacks the {kind} {name!r}", kind=kind, name=name)
             raise InputError(
                 "{file}: is not a verdict store of judge: {problem}; restore a copy of it, or name another"
-                " file with --store",
+                " file with the option --store",
                 file=path,
                 problem=problem,
             )
@@ -200,10 +200,10 @@ def choose_advice(error: Exception) -> str:
     if is_locked(error):
         return Message(
             "; another program keeps it locked: end that program (a database browser, a copy, a backup) or"
-            " name another file with --store, then run the same command again"
+            " name another file with the option --store, then run the same command again"
         )
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or isinstance(error, ValueError | TypeError):
-        return Message("; restore a copy of it, or name another file with --store")
+        return Message("; restore a copy of it, or name another file with the option --store")
     if isinstance(error, OSError) or name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
-        return Message("; name another file with --store")
+        return Message("; name another file with the option --store")
     return ""

@@ -85,7 +85,7 @@ def test_a_read_only_folder_is_named_with_a_remedy(number: int) -> None:
     assert refused.startswith(
         f"run: cannot be a run's folder: {os.strerror(number)}; make the folder writable"
     )
-    assert schema.choose_advice(error) == "; name another file with --store"
+    assert schema.choose_advice(error) == "; name another file with the option --store"
 
 
 @pytest.mark.parametrize(

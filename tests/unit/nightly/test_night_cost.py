@@ -13,6 +13,7 @@ import pytest
 
 from judge.errors import Interrupted
 from judge.nightly import job
+from judge.store import store_files
 from tests.cli.test_nightly import count_verdicts, make_nightly_arguments
 from tests.support.fake_server import ChatRequest, Reply
 from tests.unit.nightly.projects import (
@@ -52,6 +53,23 @@ def test_a_night_that_was_gone_on_with_pays_for_all_of_its_starts(project: Night
         assert record["cost_total"]["calls"] == project.calls - before
     assert record["status"] == "fine"
     assert record["cost_total"]["usd"] == pytest.approx(0.0011 * (project.calls - before))
+
+
+def test_a_lost_store_is_named_with_the_pairs_that_are_paid_again(project: NightlyProject) -> None:
+    before = freeze(project)
+    store = project.nights / "verdicts.sqlite"
+    store_files.remove_store(store)
+    day = project.begin_day()
+    record = project.run_night(day)
+    again = read_pairs(project, before) & read_pairs(project, day)
+    remark = (
+        f"{store} had no verdicts when the night began, so {len(again)} pairs of {before} were judged again;"
+        " keep this file from night to night, so that only new pairs cost calls"
+    )
+    assert remark in record["remarks"]
+    assert again
+    later = project.run_night(project.begin_day())
+    assert not any("had no verdicts" in text for text in (*later["remarks"], *later["reasons"]))
 
 
 def read_pairs(project: NightlyProject, day: str) -> set[tuple[str, str]]:

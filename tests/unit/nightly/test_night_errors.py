@@ -28,8 +28,9 @@ def test_a_store_that_cannot_be_one_is_found_out_first(project: NightlyProject, 
     store = place.format(folder=project.folder)
     project.configure(RULES, f'store = "{store}"')
     text = get_refusal(project)
-    assert "store" in text
     assert store in text
+    assert "store" in text
+    assert "--store" not in text  # judge nightly has no such option
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,23 @@ def test_a_finished_night_stays_as_it_was_and_says_so(
     )
 
 
+def test_a_night_that_stopped_after_its_canaries_says_how_to_run_it_again(
+    small_project: NightlyProject,
+) -> None:
+    small_project.configure({"canary_repeats": 2})
+    freeze(small_project)
+    small_project.judge.swapped = 1.0
+    day = small_project.begin_day()
+    done, calls = job.run_nightly(small_project.toml, day), small_project.calls
+    again = job.run_nightly(small_project.toml, day)
+    assert (again.record, small_project.calls) == (done.record, calls)
+    (text,) = set(again.lines) - set(done.lines)
+    assert text == (
+        "this night stopped after its canaries, and this start made no call; to run it again, remove"
+        f" {small_project.nights / day}"
+    )
+
+
 # --- what collecting remarked
 
 
