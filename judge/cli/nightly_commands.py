@@ -110,6 +110,11 @@ def set_(
     if earlier and earlier.id != pointer.id:
         print_message("it replaces the baseline {name}", name=earlier.name)
     last = read_last_judged_night(folder)
+    if not (last or earlier):
+        print_message(
+            "{folder} has no night yet; if the nights are in another folder, add --folder with its name",
+            folder=folder,
+        )
     if last and last.assessor != pointer.assessor:
         print_message(
             "the last night, {night.date}, was judged by {night.assessor}; if the next one is, too, its"

@@ -119,7 +119,13 @@ def _send(
         if read_text(files.path / _SENT_FILE) == sent:
             return t("webhook: {kind} message was sent before", kind=webhook.kind)
     if problem := post_message(webhook, text, record):
-        return t("webhook: {kind} message was not sent: {error}", kind=webhook.kind, error=Message(problem))
+        return t(
+            "webhook: {kind} message was not sent: {error}; to send it again, run judge nightly with --date"
+            " {day}",
+            kind=webhook.kind,
+            error=Message(problem),
+            day=record.date.isoformat(),
+        )
     files.write(_SENT_FILE, [sent])
     return t("webhook: {kind} message was sent", kind=webhook.kind)
 

@@ -64,6 +64,12 @@ def test_the_folder_of_nights_is_known_from_the_night_and_hints_name_both(
     done = run_judge("baseline", "set", place)
     assert (done.returncode, f"baseline of {small_project.nights}" in done.stdout) == (0, True)
     assert "replaces" not in done.stdout
+    assert "--folder" not in done.stdout
+    elsewhere = small_project.folder / "elsewhere"
+    assert (
+        f"{elsewhere} has no night yet; if the nights are in another folder, add --folder with its name\n"
+        in run_judge("baseline", "set", place, "--folder", elsewhere).stdout
+    )
     assert small_project.run_night(small_project.begin_day())["status"] == "fine"
     assert "replaces" not in run_judge("baseline", "set", place).stdout
     done = run_judge("baseline", "set", small_project.nights / "2026-05-02")

@@ -244,6 +244,18 @@ def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tm
     assert "secretpart" not in "".join(path.read_text() for path in tmp_path.iterdir() if path.is_file())
 
 
+def test_a_message_that_was_not_sent_is_sent_by_a_later_start(tmp_path: Path) -> None:
+    replies = [Reply(status=404, body="no such bot"), Reply(body="ok")]
+    with LoopbackServer(lambda request: replies[request.number - 1]) as server:
+        webhook, record = notifications.Webhook("slack", server.url), parse_record(make_regression())
+        messages = [notifications.publish(tmp_path, record, {}, webhook)[0][-1] for _ in range(2)]
+    assert messages == [
+        "webhook: slack message was not sent: HTTP 404; to send it again, run judge nightly with --date"
+        " 2026-05-20",
+        "webhook: slack message was sent",
+    ]
+
+
 def test_a_job_that_runs_again_does_not_send_the_same_message_again(tmp_path: Path) -> None:
     with LoopbackServer(lambda requests: Reply(body="ok")) as server:
         webhook, record = notifications.Webhook("slack", server.url), parse_record(make_regression())
