@@ -159,12 +159,12 @@ def _make_index() -> _Index:
     encodings: dict[bytes | str, str] = {}
     for form in INJECTION_FORMS:
         need = form.pattern.needs[0]
-        for word in need.whole:
-            forms.setdefault(word, []).append((word.decode(), form))
+        for run, words in need.whole.items():
+            forms.setdefault(run, []).extend((word, form) for word in words)
             if not form.raw:
-                encodings[codecs.encode(word.decode(), "rot13").encode()] = ROT13
-                if len(word) >= _MIN_REVERSED:
-                    encodings[word[::-1]] = REVERSED
+                encodings[codecs.encode(run.decode(), "rot13").encode()] = ROT13
+                if len(run) >= _MIN_REVERSED:
+                    encodings[run[::-1]] = REVERSED
         for part in need.parts:
             is_pair = _PAIR.search(part)
             key = is_pair[0] if is_pair else part[0] if part.isascii() else max(part)

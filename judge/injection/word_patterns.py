@@ -45,18 +45,21 @@ def list_words(text: str) -> list[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Words of which a text must have one: `whole` are runs of its letters a-z, `parts` stand anywhere."""
+    """Words of which a text must have one: English ones by their longest run of the letters a-z, and parts.
 
-    whole: frozenset[bytes]
-    parts: tuple[str, ...]
+    The runs of an English word are whole in the text; a part stands anywhere.
+    """
+
+    whole: Mapping[bytes, Sequence[str]]
+    parts: Sequence[str]
 
     def is_met(self, text: str, keys: Set[bytes | str]) -> bool:
         """Return True when a text, or the words among its `keys`, have one of these."""
-        return not self.whole.isdisjoint(keys) or contains_any(self.parts, text)
+        return not self.whole.keys().isdisjoint(keys) or contains_any(self.parts, text)
 
-    def list_bytes(self) -> list[bytes]:
-        """Return all words in UTF-8."""
-        return [*self.whole, *map(str.encode, self.parts)]
+    def measure_shortest(self) -> int:
+        """Return the length of the shortest run or part in UTF-8."""
+        return min(map(len, (*self.whole, *map(str.encode, self.parts))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +83,8 @@ class WordPattern:
 
 def make_word_pattern(source: str, names: Mapping[str, str]) -> WordPattern:
     """Return the pattern of a source, with look-alikes of Latin letters folded as in the texts."""
-    # The longer its shortest word is in UTF-8, the fewer texts meet a need.
-    needs = sorted(_find_needs(source, names), key=lambda need: -min(map(len, need.list_bytes())))
+    # The longer its shortest run or part is, the fewer texts meet a need.
+    needs = sorted(_find_needs(source, names), key=Need.measure_shortest, reverse=True)
     return WordPattern(source, names, tuple(needs))
 
 
@@ -105,13 +108,14 @@ def _find_needs(source: str, names: Mapping[str, str]) -> Iterator[Need]:
 
 def make_need(words: Iterable[str]) -> Need:
     """Return the need for one of some words, of which an English one is whole."""
-    whole, parts = set(), []
+    whole: dict[bytes, list[str]] = {}
+    parts = []
     for word in words:
         if word.isascii() and word[0].isalpha():
-            whole.add((word if word.isalpha() else max(_LETTERS.findall(word), key=len)).encode())
+            whole.setdefault(max(_LETTERS.findall(word), key=len).encode(), []).append(word)
         else:
             parts.append(word.translate(LOOKALIKES))
-    return Need(frozenset(whole), tuple(parts))
+    return Need(whole, parts)
 
 
 def join_words(words: Sequence[str]) -> str:

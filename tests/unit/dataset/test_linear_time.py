@@ -6,6 +6,7 @@ one: 4 for a linear step and 16 for a quadratic one, on any machine.
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import chain
 
 import pytest
 
@@ -225,7 +226,7 @@ NEEDED = sorted(
         word
         for form in INJECTION_FORMS
         for need in form.pattern.needs
-        for word in map(bytes.decode, need.list_bytes())
+        for word in chain(*need.whole.values(), need.parts)
     }
 )
 
