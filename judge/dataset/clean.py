@@ -35,7 +35,7 @@ MAX_QUERY_CHARS = 2000
 # Where control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, GLM, Seed,
 # MiniMax, InternLM, Baichuan, TeleChat, Ling, Command R, marks of thinking and lines like those of our
 # fence are broken: behind the first character, before a closing `>`.
-_TOKENS = re.compile(
+_TOKENS = (
     r"<(?=\|[^\s|<>]{1,60}(?:[|\s<>]|$))|<(?=[^\s|<>]{1,60}\|>)|(?<=[^\s|<>]\|)>"
     r"|<(?=/?(?:s|bos|eos|unk|pad|sop|eop|think|thinking|(?:minimax:)?tool_calls?|tool_responses?|role)>)"
     r"|<(?=_(?:user|bot|system|start|end)>)"
@@ -44,19 +44,19 @@ _TOKENS = re.compile(
     r"|\[(?=(?:UNUSED_TOKEN_\d+|/?MODEL_SETTINGS|TOOL_CONTENT|ARGS|CALL_ID)\])"
     r"|<(?=(?:start|end)_of_(?:turn|image|utterance)>)|<(?=<?/?SYS>>)|◁(?=/?think)"
     r"|\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|THINK|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|[BE]OS)\])"
-    r"|<(?=<<(?:[0-9a-f]{8}|MARK|标记))|(?:(?<=[0-9a-f]{8})|(?<=MARK)|(?<=标记))>(?=>>)",
-    re.IGNORECASE,
+    r"|<(?=<<(?:[0-9a-f]{8}|MARK|标记))|(?:(?<=[0-9a-f]{8})|(?<=MARK)|(?<=标记))>(?=>>)"
 )
 # No token is without one of these; what follows the first of each is what NFKC makes the same of.
 _BRACKETS = "<\ufe64\uff1c[\ufe47\uff3b◁>\ufe65\uff1e\\]\ufe48\uff3d"
-# Each match of `_TOKENS` is one of these characters.
-_TOKEN_START = re.compile(r"[<>[\]◁]")
+# A pattern that begins with a set of characters is found fast. Each match of `_TOKENS` is one of these.
+_TOKEN = re.compile(rf"[<>[\]◁](?<=(?={_TOKENS}).)", re.IGNORECASE)
+# Characters that NFKC may replace: all but ASCII and those that most Chinese texts consist of.
+_FOLDABLE = re.compile("[^\x00-\x7f\u3001\u3002\u3400-\u4dbf\u4e00-\u9fff]")
 # How the prompts of older models begin a turn.
 _TURN = re.compile(r"(\n\n(?:Human|Assistant))(?=[:：])", re.IGNORECASE)
 # A sequence that isn't finished is not a reason to drop the text behind it.
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))")
 _BLANK_LINES = re.compile("\n\n\n+")
-# A pattern that begins with a set of characters is found fast.
 _LINE_BREAK = re.compile("[\r\u2028\u2029\x85\x0b\x0c\x1c-\x1e](?:(?<=\r)\n)?")
 
 
@@ -188,16 +188,11 @@ def _fold_char(char: str) -> str:
 
 def _break_tokens(text: str) -> str:
     """Return `text` with a blank inside every control token, also in one that only NFKC makes."""
-    pieces = [text] if text.isascii() else list(map(_fold_char, text))
-    folded = "".join(pieces)
-    starts = [mark.start() for mark in _TOKEN_START.finditer(folded) if _TOKENS.match(folded, mark.start())]
+    folded = _FOLDABLE.sub(lambda match: _fold_char(match[0]), text)
+    starts = [match.start() for match in _TOKEN.finditer(folded)]
     if not starts:
         return text
-    positions = (
-        range(len(text))
-        if len(folded) == len(text)
-        else [position for position, piece in enumerate(pieces) for _ in piece]
-    )
+    positions = [position for position, char in enumerate(text) for _ in _fold_char(char)]
     cuts = sorted({positions[start] + (folded[start] != ">") for start in starts})
     return " ".join(text[start:end] for start, end in pairwise((0, *cuts, len(text))))
 
@@ -283,7 +278,7 @@ _CONTINUATION_SIGNS = (
 _CONTINUATION = f"[\u0080-\u00bf{_CONTINUATION_SIGNS}]"
 # A capital that is followed by a quote or a dash is good French or German ("CAFÉ…", "Spaß”"), so one
 # lead byte and one byte after it prove nothing, except behind Â and Ã and with a sign no word has.
-_MISDECODED = re.compile(
+_MISDECODED = (
     "\u00c3[\u0080-\u00a8\u00aa\u00ac-\u00ba\u00bc-\u00bf\u00a9\u0192\u0161\u0160\u02c6\u2030\u2021\u2020\u0153\u0152\u0178]"
     "|\u00c2[\u0080-\u009f\u00a1-\u00ba\u00bc-\u00bf]"
     "|\u00c2\u00a0(?=[a-z0-9 ])"
@@ -294,13 +289,11 @@ _MISDECODED = re.compile(
     f"|(?:[\u00d0\u00d1]{_CONTINUATION}){{3}}|(?:[\u00d8\u00d9]{_CONTINUATION}){{3}}|(?:[\u00ce\u00cf]{_CONTINUATION}){{3}}"
     # What becomes of bytes that were lost and read again (GBK, Korean), and of UTF-8 read as Shift-JIS.
     "|锟斤拷|쏙(?<=占쏙)옙|(?:[縺繧繝].){3}"
+    # GBK's two high bytes a character, again and again, as Latin-1.
+    "|[\u00a1-\u00fe]{8}"
 )
-# Each match begins with one of these.
-_LEAD_BYTE = re.compile("[\u00c2\u00c3\u00ce-\u00d1\u00d8\u00d9\u00e0-\u00f0쏙锟縺繧繝]")
-# GBK's two high bytes a character, again and again, as Latin-1.
-_HIGH_BYTES = re.compile("[\u00a1-\u00fe]" * 8)
-# A text without one of these characters has no match of `_MISDECODED` and of `_HIGH_BYTES`.
-_TRACE = re.compile(f"[{_LEAD_BYTE.pattern[1:-1]}\u00a1-\u00fe]")
+# Each match begins with one of these characters.
+_TRACE = re.compile(f"[\u00a1-\u00fe쏙锟縺繧繝](?<=(?={_MISDECODED}).)")
 # The bytes that begin (E) and continue (C) the UTF-8 of Chinese characters and punctuation marks.
 _UTF8_BYTES = bytes(
     ord("E") if 0xE3 <= byte <= 0xE9 or byte == 0xEF else ord("C") if 0x80 <= byte <= 0xBF else ord(".")
@@ -319,10 +312,7 @@ def looks_misdecoded(text: str) -> bool:
     replaced_count = text.count("\ufffd")
     if replaced_count and replaced_count >= _REPLACED_SHARE * len(text):
         return True
-    if _TRACE.search(text) and (
-        _HIGH_BYTES.search(text)
-        or any(_MISDECODED.match(text, lead.start()) for lead in _LEAD_BYTE.finditer(text))
-    ):
+    if _TRACE.search(text):
         return True
     # Its GBK bytes spell four Chinese characters in UTF-8, as those of real Chinese almost never do.
     return b"ECC" * 4 in text.encode("gb18030", "replace").translate(_UTF8_BYTES)

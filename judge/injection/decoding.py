@@ -87,7 +87,7 @@ def _decode_characters(cleaned: _ClassifiedText) -> Iterable[str]:
         yield "".join(map(_decode_run, _ENCODED.findall(text)))
     if "%" in text:
         yield from (unquote(run, errors="ignore") for run in _PERCENT.findall(text))
-    if "\\u" in text:
+    if "\\" in text:
         yield from (json.loads(f'"{run}"') for run in _ESCAPES.findall(text))
     if _DIGIT_IN_WORD in classes and len(_LEET.findall(text)) >= _MIN_LEET:
         yield text.translate(_LEET_LETTERS)

@@ -194,7 +194,7 @@ def is_stuffed(query: str, text: str) -> bool:
     repeats the query, too, so each is tested alone.
     """
     wanted = _list_words(query)
-    if len(wanted) < 2:
+    if not text or len(wanted) < 2:
         return False
     text = text.lower()
     if any(text.count(word) < 2 for word in wanted):

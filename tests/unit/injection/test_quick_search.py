@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.dataset import clean
-from judge.dataset.clean import _HIGH_BYTES, _MISDECODED, looks_misdecoded
+from judge.dataset.clean import _MISDECODED, _TOKENS, looks_misdecoded
 from judge.injection import detection, lookalikes, model
 from judge.injection.model import has_subject_word
 from judge.injection.patterns import INJECTION_FORMS, NAMES, InjectionForm
@@ -70,6 +70,8 @@ def test_a_text_with_a_subject_has_its_key(text: str) -> None:
         ("{放下|drop}~3RULES", "放下。the rules", False),
         ("{放下|drop}~~3RULES", "放下。the rules", True),
         ("{放下|drop}~~3RULES", "放下\nthe rules", False),
+        ("(?<!never )(?!drop it){drop|放下} RULES", "please 放下 the rules", True),
+        ("(?<!never )(?!drop it){drop|放下} RULES", "never drop the rules", False),
         ("{3|three} (?:times|{days})", "for 3 days", True),
         (r"a{1,2}\({b}[)(]", "aa(b)", True),
     ],
@@ -122,7 +124,7 @@ def test_a_stable_character_folds_to_itself_behind_any_other() -> None:
 def test_control_tokens_break_as_when_every_character_is_folded(text: str) -> None:
     folded = [unicodedata.normalize("NFKC", char) for char in text]
     positions = [position for position, piece in enumerate(folded) for _ in piece]
-    matches = clean._TOKENS.finditer("".join(folded))
+    matches = re.finditer(_TOKENS, "".join(folded), re.IGNORECASE)
     cuts = sorted({positions[match.start()] + (match[0] != ">") for match in matches})
     expected = " ".join(text[start:end] for start, end in pairwise((0, *cuts, len(text))))
     assert clean._break_tokens(text) == expected
@@ -131,7 +133,7 @@ def test_control_tokens_break_as_when_every_character_is_folded(text: str) -> No
 @given(TEXTS)
 def test_text_is_misdecoded_when_a_search_of_all_its_bytes_says_so(text: str) -> None:
     spelled = re.search(rb"(?:[\xe3-\xe9\xef][\x80-\xbf]{2}){4}", text.encode("gb18030", "replace"))
-    traces = _MISDECODED.search(text) or _HIGH_BYTES.search(text) or (spelled and re.search("[一-鿿]", text))
+    traces = re.search(_MISDECODED, text) or (spelled and re.search("[一-鿿]", text))
     assert looks_misdecoded(text) == bool(traces or 0 < text.count("\ufffd") >= 0.02 * len(text))
 
 
