@@ -20,6 +20,8 @@ from judge.injection.lookalikes import LOOKALIKES
 _NAME = re.compile(r"[A-Z]{2}[A-Z_]*")
 _GAP = re.compile(r"(~~?)([0-9]+)")
 _WORDS = re.compile(r"\{(?![0-9,]+\})([^{}]*)\}")
+#: Words at the beginning of a pattern, behind what only tests their surroundings.
+_FIRST_WORDS = re.compile(rf"(?:\\b|\(\?<?![^()]*\))*{_WORDS.pattern}")
 #: A name, braces with words, or a round bracket, which in an escape or a set of characters groups nothing.
 _TOKEN = re.compile(rf"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|({_NAME.pattern}|\{{(?![0-9,]+\}})[^{{}}]*\}}|[()])")
 _INNER_GROUP = re.compile(r"\([^()]*\)")
@@ -77,7 +79,12 @@ class WordPattern:
         expression = _GAP.sub(
             lambda gap: ("[^\\n.。]" if gap[1] == "~" else "[^\\n]") + f"{{0,{gap[2]}}}?", expression
         )
+        first = _FIRST_WORDS.match(expression)
         expression = _WORDS.sub(lambda words: join_words(words[1].split("|")), expression)
+        if first:
+            # A pattern that begins with a set of characters is found fast.
+            letters = "".join(word[0] for word in first[1].split("|"))
+            expression = f"[{re.escape(letters)}](?<=(?={expression}).)"
         return re.compile(expression.translate(LOOKALIKES))
 
 
