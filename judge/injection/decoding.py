@@ -4,8 +4,7 @@ import base64
 import codecs
 import json
 import re
-from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from collections.abc import Collection
 from urllib.parse import unquote
 
 #: Stand for ROT13, and for a text written from its end to its beginning, among what a text may be.
@@ -55,53 +54,41 @@ def decode(cleaned: str, raw: str, forms: Collection[str]) -> list[str]:
 
     It is read as ROT13 and from its end only when `forms` has `ROT13` and `REVERSED`.
     """
-    shown = _classify_text(cleaned)
-    given = shown if raw == cleaned else _classify_text(raw)
-    texts = [*_decode_characters(shown), *_decode_spaced(shown, given)]
+    classes, runs = shown = _classify_bytes(cleaned)
+    texts = _decode_raw(raw, *(shown if raw == cleaned else _classify_bytes(raw)))
+    if _ENCODED_RUN in runs:
+        texts.append("".join(map(_decode_run, _ENCODED.findall(cleaned))))
+    if "%" in cleaned:
+        texts += (unquote(run, errors="ignore") for run in _PERCENT.findall(cleaned))
+    if "\\" in cleaned:
+        texts += (json.loads(f'"{run}"') for run in _ESCAPES.findall(cleaned))
+    if _DIGIT_IN_WORD in classes and len(_LEET.findall(cleaned)) >= _MIN_LEET:
+        texts.append(cleaned.translate(_LEET_LETTERS))
+    if _SEPARATED_LETTERS in classes:
+        texts.append(_SEPARATED.sub(lambda match: match[0][::2], cleaned))
     if ROT13 in forms:
         texts.append(codecs.encode(cleaned, "rot13"))
     if REVERSED in forms:
         texts.append(cleaned[::-1])
-    if "\u202e" in raw:
-        texts += [span[::-1] for span in _OVERRIDE.findall(raw)]
     return [text.lower() for text in texts if text]
 
 
-class _ClassifiedText(NamedTuple):
-    """A text, the classes of its characters, and which of them base64 has."""
+def _decode_raw(raw: str, classes: bytes, runs: bytes) -> list[str]:
+    """Return what a text says where cleaning would join its words, or drop what turns them around."""
+    texts = []
+    if _SPACED in classes:
+        texts.append(" ".join(_SPACE_BETWEEN.sub("", raw).split()))
+    if _THREE_PAIRS in runs:
+        texts += [_decode_run(run.replace(" ", "")) for run in _RUN_OF_PAIRS.findall(raw)]
+    if "\u202e" in raw:
+        texts += [span[::-1] for span in _OVERRIDE.findall(raw)]
+    return texts
 
-    text: str
-    classes: bytes
-    runs: bytes
 
-
-def _classify_text(text: str) -> _ClassifiedText:
+def _classify_bytes(text: str) -> tuple[bytes, bytes]:
+    """Return the classes of the characters of a text, and which of them base64 has."""
     encoded = text.encode("latin-1", "replace")
-    return _ClassifiedText(text, encoded.translate(_CLASSES), encoded.translate(_BASE64))
-
-
-def _decode_characters(cleaned: _ClassifiedText) -> Iterable[str]:
-    """Yield what bytes or code points in digits and letters spell."""
-    text, classes, runs = cleaned
-    if _ENCODED_RUN in runs:
-        yield "".join(map(_decode_run, _ENCODED.findall(text)))
-    if "%" in text:
-        yield from (unquote(run, errors="ignore") for run in _PERCENT.findall(text))
-    if "\\" in text:
-        yield from (json.loads(f'"{run}"') for run in _ESCAPES.findall(text))
-    if _DIGIT_IN_WORD in classes and len(_LEET.findall(text)) >= _MIN_LEET:
-        yield text.translate(_LEET_LETTERS)
-
-
-def _decode_spaced(cleaned: _ClassifiedText, raw: _ClassifiedText) -> Iterable[str]:
-    """Yield a text without what stands between its characters."""
-    if _SEPARATED_LETTERS in cleaned.classes:
-        yield _SEPARATED.sub(lambda match: match[0][::2], cleaned.text)
-    if _SPACED in raw.classes:
-        # More spaces separate words, and cleaning makes one of them.
-        yield " ".join(_SPACE_BETWEEN.sub("", raw.text).split())
-    if _THREE_PAIRS in raw.runs:
-        yield from (_decode_run(run.replace(" ", "")) for run in _RUN_OF_PAIRS.findall(raw.text))
+    return encoded.translate(_CLASSES), encoded.translate(_BASE64)
 
 
 def _decode_run(run: str) -> str:

@@ -122,7 +122,7 @@ def _find_keys(text: str) -> _KeyedText:
     line = _join_lines(text)
     pairs = [] if line.isascii() else index.pair.findall(line)
     marks = [mark for mark in index.marks if mark in line]
-    return _KeyedText(text, line, index.keys.intersection((*list_words(line), *map("".join, pairs), *marks)))
+    return _KeyedText(text, line, index.keys.intersection((*list_words(line), *pairs, *marks)))
 
 
 def _addresses_assessor(keyed: _KeyedText) -> bool:
@@ -143,7 +143,7 @@ class _Index(NamedTuple):
 
     #: The keys of the forms with what these need, of `encodings`, and of the subjects of the model.
     keys: frozenset[bytes | str]
-    #: The two characters of each pair.
+    #: Has the two characters of a pair in its group, because pairs overlap.
     pair: re.Pattern[str]
     marks: Sequence[str]
     #: The forms, each with one of its words, by a key that a text with this word has.
@@ -174,7 +174,7 @@ def _make_index() -> _Index:
     texts = [key for key in keys if isinstance(key, str)]
     pairs = [key for key in texts if len(key) > 1]
     firsts, seconds = (re.escape("".join(sorted(set(chars)))) for chars in zip(*pairs, strict=True))
-    pair = re.compile(f"([{firsts}])(?=([{seconds}]))")
+    pair = re.compile(f"[{firsts}](?<=(?=(.[{seconds}])).)")
     return _Index(keys, pair, sorted({*texts} - {*pairs}), forms, encodings)
 
 
@@ -193,8 +193,9 @@ def is_stuffed(query: str, text: str) -> bool:
     Two occurrences are common in titles ("novel.txt, free download of novel.txt"). A title beside its text
     repeats the query, too, so each is tested alone.
     """
-    wanted = _list_words(query)
-    if not text or len(wanted) < 2:
+    wanted, chinese = _list_words(query)
+    # Chinese has no case, and to lower a text takes longer than to count.
+    if not text or len(wanted) < 2 or any(text.count(char) < 2 for char in chinese):
         return False
     text = text.lower()
     if any(text.count(word) < 2 for word in wanted):
@@ -205,5 +206,7 @@ def is_stuffed(query: str, text: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _list_words(query: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(query.lower()))
+def _list_words(query: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the words of a query (lower case), and which of them are Chinese characters."""
+    words = frozenset(_WORD.findall(query.lower()))
+    return words, tuple(word for word in words if not word.isascii())

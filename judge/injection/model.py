@@ -8,12 +8,11 @@ above 0, and one of their words is about grading or about language models.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from operator import or_
 
 from judge.injection.word_patterns import list_words
 
@@ -58,29 +57,23 @@ class InjectionModel:
         """
         scores = [-1]
         windows = set(iter_windows(text))
-        sentences = set[Sentence]().union(*windows)
-        weighed = {sentence: self._weigh(sentence.list_units()) for sentence in sentences}
+        names, weigh = self.weights.keys(), self.weights.__getitem__
+        units = {sentence: names & sentence.list_units() for sentence in set[Sentence]().union(*windows)}
         for window in windows:
-            units = reduce(or_, map(weighed.__getitem__, window))
-            if sum(units.values()) > 0:
-                sequences = (self._weigh(sentence.list_sequences()) for sentence in window)
-                scores.append(self.bias + sum(reduce(or_, sequences, units).values()))
+            features = set[str]().union(*map(units.__getitem__, window))
+            if sum(map(weigh, features)) > 0:
+                features.update(*(names & sentence.list_sequences() for sentence in window))
+                scores.append(self.bias + sum(map(weigh, features)))
         return max(scores)
-
-    def _weigh(self, features: Iterable[str]) -> dict[str, int]:
-        weights = self.weights
-        return {feature: weights[feature] for feature in features if feature in weights}
 
 
 class Sentence:
-    """The words and marks of a sentence, its runs of Chinese characters, and whether it has a subject."""
+    """The words, numbers and marks of a sentence, and its runs of Chinese characters."""
 
     def __init__(self, text: str) -> None:
         units = _UNIT.findall(text)
-        self.is_empty = not units
-        self.has_subject = has_subject_word(text)
-        self._words = [unit for unit in units if unit.isascii()]
-        self._runs = [unit for unit in units if not unit.isascii()]
+        self._runs = [] if text.isascii() else [unit for unit in units if not unit.isascii()]
+        self._words = [unit for unit in units if unit.isascii()] if self._runs else units
 
     def list_units(self) -> list[str]:
         """Return the words, the marks and the characters."""
@@ -102,13 +95,13 @@ def iter_windows(text: str) -> Iterator[tuple[Sentence, ...]]:
 
     Sentences that say the same are one object.
     """
-    parts = _SENTENCE_END.split(text)
-    made = {part: Sentence(part) for part in set(parts)}
-    sentences = [made[part] for part in parts if not made[part].is_empty]
-    for start in range(max(1, len(sentences) - _SENTENCES + 1)):
-        window = tuple(sentences[start : start + _SENTENCES])
-        if any(sentence.has_subject for sentence in window):
-            yield window
+    parts = [part for part in _SENTENCE_END.split(text) if _UNIT.search(part)]
+    with_subject = {part for part in set(parts) if has_subject_word(part)}
+    make_sentence = cache(Sentence)
+    for start in range(max(1, len(parts) - _SENTENCES + 1)):
+        window = parts[start : start + _SENTENCES]
+        if not with_subject.isdisjoint(window):
+            yield tuple(map(make_sentence, window))
 
 
 def has_subject_word(text: str) -> bool:
