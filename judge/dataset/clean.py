@@ -135,14 +135,16 @@ def _clean_text(text: str, max_chars: int) -> tuple[str, set[str]]:
     # The parser of HTML takes no lone surrogates.
     source = _repair_surrogates(text, flags) if "<" in text else text
     decoded = extract_visible_text(source).strip(" \t\r\n")
-    visible = _normalise_text(decoded[: 20 * max_chars], flags)
+    start = decoded[: 20 * max_chars]
+    is_plain = not _NOTABLE.search(start)
+    visible = _normalise_text(start, flags, is_plain=is_plain)
     if len(visible) > max_chars or len(decoded) > 20 * max_chars:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         flags.add(f"{TRUNCATED}:{len(text)}:{digest}")
         visible = _normalise_text(visible[:max_chars], set())
     # A replaced half of a surrogate pair is not a lost byte.
     seen = decoded[: 2 * max_chars]
-    if looks_misdecoded(seen.replace("\ufffd", "") if SURROGATES in flags else seen):
+    if not is_plain and looks_misdecoded(seen.replace("\ufffd", "") if SURROGATES in flags else seen):
         flags.add(MISDECODED)
     return visible, flags
 
@@ -157,17 +159,19 @@ def _repair_surrogates(text: str, flags: set[str]) -> str:
     return joined
 
 
-def _normalise_text(text: str, flags: set[str]) -> str:
-    """Return `text` without invisible characters and control tokens, with ordinary blanks."""
-    broken = text
-    if _UNUSUAL.search(text):
-        text = _drop_unreadable(text, flags)
-        broken = _break_tokens(text)
-        if broken != text:
+def _normalise_text(text: str, flags: set[str], *, is_plain: bool = False) -> str:
+    """Return `text` without invisible characters and control tokens, with ordinary blanks.
+
+    A text that `is_plain` has neither.
+    """
+    if not is_plain and _UNUSUAL.search(text):
+        readable = _drop_unreadable(text, flags)
+        text = _break_tokens(readable)
+        if text != readable:
             flags.add(CHAT_TOKENS)
-    if "\n" not in broken:
-        return _join_words(broken)
-    visible = _BLANK_LINES.sub("\n\n", "\n".join(map(_join_words, broken.split("\n"))))
+    if "\n" not in text:
+        return _join_words(text)
+    visible = _BLANK_LINES.sub("\n\n", "\n".join(map(_join_words, text.split("\n"))))
     if "\n\n" in visible:
         visible, turns = _TURN.subn(r"\1 ", visible)
         if turns:
@@ -293,13 +297,18 @@ _MISDECODED = (
     "|[\u00a1-\u00fe]{8}"
 )
 # Each match begins with one of these characters.
-_TRACE = re.compile(f"[\u00a1-\u00fe쏙锟縺繧繝](?<=(?={_MISDECODED}).)")
-# The bytes that begin (E) and continue (C) the UTF-8 of Chinese characters and punctuation marks.
-_UTF8_BYTES = bytes(
-    ord("E") if 0xE3 <= byte <= 0xE9 or byte == 0xEF else ord("C") if 0x80 <= byte <= 0xBF else ord(".")
-    for byte in range(256)
-)
+_TRACE_BEGINNINGS = "\u00a1-\u00fe쏙锟縺繧繝"
+_TRACE = re.compile(f"[{_TRACE_BEGINNINGS}](?<=(?={_MISDECODED}).)")
+# Four Chinese characters or punctuation marks in UTF-8, and the characters whose bytes in GBK begin one.
+_UTF8 = re.compile(rb"(?:[\xe3-\xe9\xef][\x80-\xbf]{2}){4}")
+_UTF8_BEGINNINGS = b"".join(
+    bytes((first, second)) for first in b"\xe3\xe4\xe5\xe6\xe7\xe8\xe9\xef" for second in range(0x80, 0xC0)
+).decode("gb18030")
 _REPLACED_SHARE = 0.02
+# A text without these has nothing that `_drop_unreadable`, `_break_tokens` and `looks_misdecoded` look for.
+# Most texts are such, and one search takes less time than one for each of them.
+_RARE = f"{_UNUSUAL.pattern[1:-1]}{_UTF8_BEGINNINGS}\ufffd"
+_NOTABLE = re.compile(f"[{_TRACE_BEGINNINGS}{_RARE}](?:(?<=[{_RARE}])|(?<=(?={_MISDECODED}).))")
 
 
 def looks_misdecoded(text: str) -> bool:
@@ -315,4 +324,4 @@ def looks_misdecoded(text: str) -> bool:
     if _TRACE.search(text):
         return True
     # Its GBK bytes spell four Chinese characters in UTF-8, as those of real Chinese almost never do.
-    return b"ECC" * 4 in text.encode("gb18030", "replace").translate(_UTF8_BYTES)
+    return _UTF8.search(text.encode("gb18030", "replace")) is not None

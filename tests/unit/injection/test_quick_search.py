@@ -137,6 +137,13 @@ def test_text_is_misdecoded_when_a_search_of_all_its_bytes_says_so(text: str) ->
     assert looks_misdecoded(text) == bool(traces or 0 < text.count("\ufffd") >= 0.02 * len(text))
 
 
+@given(TEXTS | st.text("这是一段中文，。").map(lambda text: text.encode().decode("gb18030", "replace")))
+def test_a_text_without_notable_characters_is_not_unusual_and_not_misdecoded(text: str) -> None:
+    if not clean._NOTABLE.search(text):
+        assert not clean._UNUSUAL.search(text)
+        assert not looks_misdecoded(text)
+
+
 @given(TEXTS)
 def test_blank_lines_collapse_to_one(text: str) -> None:
     visible = clean.clean_query(text)
