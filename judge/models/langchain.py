@@ -174,6 +174,8 @@ def open_chat_model(spec: str, access: ServerAccess, sampling: Sampling) -> Lang
 
 
 def _open_openai(name: str, access: ServerAccess, sampling: Sampling) -> LangChainModel:
+    import openai
+
     from judge.models.openai_batches import open_connections
 
     server = access.open_server(OPENAI)
@@ -190,8 +192,10 @@ def _open_openai(name: str, access: ServerAccess, sampling: Sampling) -> LangCha
         max_retries=0,
         timeout=access.timeout,
         http_async_client=http,
-        # Else, with a proxy in the environment, the package warns that its own client would not use it.
+        # With a proxy in the environment, the package would warn that its own clients do not use it, or could
+        # not make the one that waits for each answer, which no call uses.
         http_socket_options=(),
+        http_client=openai.DefaultHttpxClient(trust_env=False),
         extra_body=thinking or None,
         **params,
     )
