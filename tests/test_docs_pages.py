@@ -297,11 +297,10 @@ def test_every_file_and_key_of_a_night_is_documented(language: str, nights: Path
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_field_of_the_files_of_a_run_is_documented(language: str) -> None:
     text = find_page(language, "formats").text
-    records = (
-        *(QueryEntry, EngineEntry, SnippetEntry, JudgmentEntry),
-        *(Judgment, Summary, PairComparison, DimensionSummary),
-    )
-    names = {field.name for record in records for field in fields(record)}
+    entries = (QueryEntry, EngineEntry, SnippetEntry, JudgmentEntry)
+    records = (Judgment, Summary, PairComparison, DimensionSummary)
+    names = {name for entry in entries for name in entry.__struct_fields__}
+    names |= {field.name for record in records for field in fields(record)}
     assert {name for name in names if not re.search(rf'[`"]{name}[`"]', text)} == set()
 
 

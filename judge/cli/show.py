@@ -1,11 +1,11 @@
 """`judge show`: the snippets of one query at every engine, with grades and reasons."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from difflib import get_close_matches
 from itertools import starmap
 from pathlib import Path
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text

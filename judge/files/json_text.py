@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
+import msgspec
+
 from judge.records import JsonDict
 
 # Control characters, separators that some readers take for line ends, and lone surrogates would
@@ -23,10 +25,15 @@ def dump_json(value: object, *, indent: int | None = None) -> str:
         text = _ENCODER.encode(value)
     else:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
-    return escape_fragile(text)
+    return _escape_fragile(text)
 
 
-def escape_fragile(text: str) -> str:
+def format_json(encoded: bytes) -> str:
+    """Return what msgspec `encoded` on one line, as `dump_json` writes it; some numbers look different."""
+    return _escape_fragile(msgspec.json.format(encoded, indent=0).decode())
+
+
+def _escape_fragile(text: str) -> str:
     """Return JSON `text` with an escape for each character that would break files for others."""
     # No such character is printable, and these checks take a fraction of the time of the search.
     if (text.isascii() and "\x7f" not in text) or text.isprintable():

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from judge.files.json_text import dump_json, escape_fragile
+from judge.files.json_text import dump_json, format_json
 from judge.files.stored_records import StoredRecords, TemporaryLines, decode_line
 from judge.records import Judgment
 
@@ -33,18 +33,14 @@ def dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[
         try:
             # The encoders write small and large numbers in two ways, and only parameters can hold such.
             if params != (encoded := msgspec.json.encode(judgment.params)):  # most judgments have the same
-                is_same = _format(encoded) == dump_json(judgment.params)
+                is_same = format_json(encoded) == dump_json(judgment.params)
                 params = encoded
-            line = _format(msgspec.json.encode(judgment)) if is_same else dump_json(asdict(judgment))
+            line = format_json(msgspec.json.encode(judgment)) if is_same else dump_json(asdict(judgment))
         except (UnicodeEncodeError, msgspec.DecodeError):  # half a surrogate pair
             line = dump_json(asdict(judgment))
         # Most judgments have no such field in the file.
         line = f"{line.removesuffix(_NO_JUDGED_SNIPPET)}}}" if line.endswith(_NO_JUDGED_SNIPPET) else line
         yield f"{start}{line[1:]}\n"
-
-
-def _format(encoded: bytes) -> str:
-    return escape_fragile(msgspec.json.format(encoded, indent=0).decode())
 
 
 class JudgmentLog(StoredRecords[Judgment]):

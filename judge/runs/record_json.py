@@ -101,6 +101,8 @@ def to_json(record: object, *, with_defaults: bool = False) -> JsonDict:
 
     A text with half a surrogate pair stays as it is.
     """
+    if isinstance(record, msgspec.Struct):
+        return cast(JsonDict, msgspec.to_builtins(record, enc_hook=str))
     adapter = build_adapter(cast(Any, type(record)))
     dump = partial(adapter.dump_python, record, exclude_defaults=not with_defaults, warnings=False)
     value: JsonDict

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Container, Iterator
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from judge.analysis.summary import Summary
 from judge.report.payload import (
