@@ -6,10 +6,12 @@ floating point: values are rounded to a grid on which addition is exact, and a s
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from math import floor, log2
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from judge.measure.intervals import ALPHA, LEVEL, Interval, StatisticValue, make_finite_interval
 from judge.measure.numeric import SUM_ROUNDING, TIE, Bools, Floats, divide
@@ -24,6 +26,9 @@ MIN_DIFFERING = 6
 _MAX_EXACT = 34
 #: Values in one block: 4 MB, which fit into the cache of a processor.
 BLOCK_CELLS = 2**19
+#: Draws of more counts are not kept for their next use: these are 16 MB.
+_MOST_KEPT = 2**24
+Count = TypeVar("Count", np.float64, np.uint8)
 
 
 def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
@@ -147,14 +152,31 @@ def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> I
     Queries are drawn with replacement. A block has fewer rows when the caller computes `columns` values
     from each row, and these are more than `queries`.
     """
+    size = max(1, BLOCK_CELLS // max(queries, columns))
+    if queries * resamples > _MOST_KEPT:
+        return _draw_counts(queries, resamples, seed, size, np.float64)
+    kept = _draw_kept_counts(queries, resamples, seed)
+    return (kept[start : start + size].astype(np.float64) for start in range(0, resamples, size))
+
+
+@lru_cache(maxsize=2)
+def _draw_kept_counts(queries: int, resamples: int, seed: int) -> npt.NDArray[np.uint8]:
+    """Return the counts of all resamples: the segments of a run use those of the run and of each other."""
+    # None is above 255: the probability that 256 of 256 draws are the same query is 256 ** -255.
+    blocks = _draw_counts(queries, resamples, seed, max(1, BLOCK_CELLS // max(1, queries)), np.uint8)
+    return np.concatenate(list(blocks))
+
+
+def _draw_counts(
+    queries: int, resamples: int, seed: int, size: int, kind: type[Count]
+) -> Iterator[npt.NDArray[Count]]:
     rng = np.random.default_rng(seed)
-    block_size = max(1, BLOCK_CELLS // max(queries, columns))
-    for start in range(0, resamples, block_size):
-        rows = min(block_size, resamples - start)
+    for start in range(0, resamples, size):
+        rows = min(size, resamples - start)
         drawn = rng.integers(0, queries, (rows, queries))
         drawn += queries * np.arange(rows)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=rows * queries).astype(np.float64)
-        del drawn  # it is as large as what the caller gets
+        counts = np.bincount(drawn.ravel(), minlength=rows * queries).astype(kind)
+        del drawn  # it is as large as what the caller gets, or larger
         yield counts.reshape(rows, queries)
 
 

@@ -16,6 +16,7 @@ from judge.measure.resampling import (
     Statistic,
     compute_randomisation_interval,
     compute_randomisation_p,
+    draw_queries,
     estimate_statistic,
     estimate_statistics,
     holm,
@@ -274,6 +275,17 @@ def test_a_clustered_interval_surrounds_the_statistic_of_all_snippets() -> None:
     interval = compute_clustered_interval(cells, compute_kappa)
     assert interval is not None
     assert interval[0] < cohen_kappa_score(*pairs.T) < interval[1]
+
+
+@pytest.mark.parametrize(("queries", "resamples"), [(30, 500), (2**20, 17)])
+@pytest.mark.parametrize("columns", [1, 2**18])
+def test_queries_are_drawn_as_numpy_draws_them(queries: int, resamples: int, columns: int) -> None:
+    rng = np.random.default_rng(3)
+    blocks = draw_queries(queries, resamples, 3, columns)
+    for row in (row for block in blocks for row in block):
+        assert np.array_equal(row, np.bincount(rng.integers(0, queries, queries), minlength=queries))
+        resamples -= 1
+    assert resamples == 0
 
 
 def test_snippets_of_a_query_are_drawn_together() -> None:
