@@ -69,8 +69,7 @@ def truncate(text: str, most: int) -> tuple[str, int]:
 
 def truncate_with_ellipsis(text: str, most: int) -> str:
     """Return at most `most` characters with hidden ones escaped, and an ellipsis when more follow."""
-    head, more = truncate(text, most)
-    return f"{head}…" if more else head
+    return escape_hidden(text) if len(text) <= most else f"{escape_hidden(text[:most])}…"
 
 
 def fit_on_line(text: str) -> str:
