@@ -21,7 +21,8 @@ from judge.errors import EXPECTED_TYPES, InputError, suggest_name
 from judge.messages import Message, OptionName, SeparatedNames
 
 #: No conversions (true is not a number), no unknown keys, no NaN and no infinity.
-STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+#: The checks of options are built at their first use: most commands only list the options.
+STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 #: What a value should be, by pydantic's name of the error without its end.
 _EXPECTED = {
     **EXPECTED_TYPES,
