@@ -48,9 +48,10 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
     p: Floats = np.ones(summed.shape[1])
     is_exact = (summed != 0).sum(0) <= _MAX_EXACT
     for column in np.flatnonzero(is_exact & (far > 0)):
-        values = summed[:, column]
+        # With its own sign, a column and its negative have the same rounding, and so the same ties.
+        values = summed[:, column] * np.sign(middle[column])
         # As many sums are as far below the middle.
-        p[column] = 2 * _compute_share_above(values[values != 0], middle[column] + far[column])
+        p[column] = 2 * _compute_share_above(values[values != 0], abs(middle[column]) + far[column])
     if not is_exact.all():
         table, hits = summed[:, ~is_exact], 0
         for flips in _draw_signs(len(table), resamples, seed, table.shape[1]):
@@ -181,15 +182,21 @@ def _draw_counts(
 
 
 def draw_groups(members: Bools, resamples: int, seed: int, columns: int = 1) -> Iterator[Floats]:
-    """Yield blocks of (rows, queries), 1 for the queries of a random group of as many as `members` marks.
+    """Yield blocks of (rows, queries), 1 for the queries of a random group.
 
-    The blocks are as those of `draw_queries`.
+    It is as large as `members` or the rest, whichever is smaller. The blocks are as those of `draw_queries`.
+    In about one of 2**32 / queries groups two queries have the same random number, and the group can have a
+    query more.
     """
     rng = np.random.default_rng(seed)
     block_size = max(1, BLOCK_CELLS // max(len(members), columns))
+    size = np.count_nonzero(members)
+    last = min(size, len(members) - size) - 1
     for start in range(0, resamples, block_size):
         rows = min(block_size, resamples - start)
-        yield rng.permuted(np.tile(members, (rows, 1)), axis=1).astype(np.float64)
+        numbers = rng.integers(0, 2**32, (rows, len(members)), dtype=np.uint32)
+        largest = np.partition(numbers, last, axis=1)[:, last, None]
+        yield (numbers <= largest).astype(np.float64)
 
 
 def round_to_grid(values: Floats) -> Floats:
