@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import io
 import shlex
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -381,16 +383,19 @@ def _to_path(option: str, value: object) -> Path:
 
 
 def _run_outside_loop(work: Callable[[CancelToken], T]) -> T:
-    """Do `work`, in another thread if this one already runs an event loop; there, too, Ctrl-C cancels it."""
+    """Do `work`, in another thread if this one runs an event loop or handles an error.
+
+    The error would be a cause of each error of `work`. In the other thread, too, Ctrl-C cancels it.
+    """
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
     from judge.client.cancel import CancelToken
 
-    cancel_token = CancelToken()
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    cancel_token, runs_loop = CancelToken(), False
+    with suppress(RuntimeError):
+        runs_loop = bool(asyncio.get_running_loop())
+    if not runs_loop and sys.exception() is None:
         return work(cancel_token)
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor, cancel_token.forward_signals():
         return executor.submit(work, cancel_token).result()

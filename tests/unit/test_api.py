@@ -26,6 +26,7 @@ from tests.support.cases import check_each
 from tests.support.command_line import wait_for_requests
 from tests.support.factories import delay_reply, make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
+from tests.support.server_thread import reserve_unused_address
 
 ROWS = [
     {
@@ -139,6 +140,19 @@ def test_it_runs_inside_a_running_event_loop(tmp_path: Path) -> None:
 
     outcome = asyncio.run(run_notebook_cell())
     assert outcome.engines.loc["a", "RR@10"] == 1.0
+
+
+def test_the_cause_of_a_failed_request_is_never_an_error_of_the_caller(tmp_path: Path) -> None:
+    def explain_failure(out: str) -> str:
+        result = judge.run(ROWS, "openai:m", base_url=f"http://{address}/v1", attempts=1, out=tmp_path / out)
+        return str(result.incomplete)
+
+    with reserve_unused_address() as address:
+        assert "connection refused" in explain_failure("script")
+        try:
+            raise ValueError("of the caller")
+        except ValueError:
+            assert "connection refused" in explain_failure("handler")
 
 
 def test_scoring_again_takes_other_measures(tmp_path: Path) -> None:
