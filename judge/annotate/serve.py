@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import shlex
-import signal
 import socket
 import threading
 import webbrowser
@@ -15,12 +14,12 @@ from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from judge.annotate.guard import make_policy
 from judge.annotate.label_log import open_labels
 from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order_pairs, read_plan
+from judge.client.cancel import call_on_signals
 from judge.errors import InputError, SetupError, advise_install, explain_error
 from judge.files.filesystem import write_file
 from judge.messages import ENGLISH, NameList, Translator
@@ -55,7 +54,7 @@ def annotate(
     *,
     opens: bool,
 ) -> None:
-    """Serve the page on which `who` labels the run in folder `run`, until Ctrl-C or SIGTERM.
+    """Serve the page on which `who` labels the run in folder `run`, until Ctrl-C or another signal.
 
     Without a `plan`, 50 queries are drawn. `opens` opens a browser; `say` prints messages in the
     language of `t`. Raises SetupError without the web extra, InputError for an invalid option.
@@ -81,32 +80,19 @@ def annotate(
         # A fragment stays in the browser: no log and no other site gets to see it.
         url = f"http://{host}:{bound.port}/#{bound.token}"
         server = make_server(session, bound)
-        with _stop_on_signals(server):
+
+        def stop() -> None:
+            server.should_exit = True
+
+        # A flag, because an exception that a signal raises in an answer, or where Python runs a finalizer, is
+        # lost. uvicorn sends itself the signal again when it is done, which sets the flag once more.
+        with call_on_signals(stop):
             say(_describe_session(session, url, t))
             try:
                 with _open_browser(url) if opens else nullcontext():
                     server.run(sockets=[listener])
             finally:
                 say(_describe_labels(session, plan, t))
-
-
-@contextmanager
-def _stop_on_signals(server: uvicorn.Server) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end `server` after the answers under way, also before it serves.
-
-    A flag, because an exception that a signal raises is lost where Python runs a finalizer. uvicorn sends
-    itself the signal again when it is done, which then only sets the flag once more.
-    """
-
-    def stop(_: int, __: FrameType | None) -> None:
-        server.should_exit = True
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

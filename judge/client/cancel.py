@@ -89,7 +89,7 @@ class CancelToken:
         if self.reason is not None:
             self._cancelled.set()
         try:
-            with _handle_signals(lambda: loop.call_soon_threadsafe(self._on_signal)):
+            with call_on_signals(lambda: loop.call_soon_threadsafe(self._on_signal)):
                 yield
             await asyncio.sleep(0)  # for a signal that came while the loop did not wait
         finally:
@@ -109,7 +109,7 @@ class CancelToken:
             has_signal = True
             self._call_from_thread(self._on_signal)
 
-        with _handle_signals(forward):
+        with call_on_signals(forward):
             yield
         if has_signal:
             raise KeyboardInterrupt
@@ -130,15 +130,16 @@ def raise_on_signals() -> Iterator[None]:
     def raise_interrupted() -> None:
         raise Interrupted(_INTERRUPTED)
 
-    with _handle_signals(raise_interrupted):
+    with call_on_signals(raise_interrupted):
         yield
 
 
 @contextmanager
-def _handle_signals(on_signal: Callable[[], object]) -> Iterator[None]:
-    """Call `on_signal` at each signal. Signals that this process ignores (nohup) stay ignored.
+def call_on_signals(on_signal: Callable[[], object]) -> Iterator[None]:
+    """Call `on_signal` at each SIGINT, SIGTERM and SIGHUP.
 
-    Outside the main thread (a notebook), where Python allows no handler, signals are left as they are.
+    Signals that this process ignores (nohup) stay ignored. Outside the main thread (a notebook), where Python
+    allows no handler, signals are left as they are.
     """
     previous = {}
     if threading.current_thread() is threading.main_thread():

@@ -37,7 +37,7 @@ ALLOWED = {
     "runs": "records flags errors files dataset measure analysis",
     "report": "records errors flags characters files pricing injection dataset measure analysis runs",
     "collect": "errors characters files models config dataset client runs",
-    "annotate": "records errors files dataset measure analysis runs report",
+    "annotate": "records errors files dataset measure client analysis runs report",
     "run_identity": "records errors flags models config dataset assess runs",
     "run_input": "records errors files config dataset measure run_identity",
     "factory": (

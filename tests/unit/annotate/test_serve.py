@@ -405,7 +405,7 @@ def test_a_browser_that_returns_when_it_is_closed_keeps_nobody_waiting(run: Path
         window.unlink()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_before_the_first_request_ends_the_server_as_a_later_one_does(
     run: Path, number: signal.Signals
 ) -> None:
