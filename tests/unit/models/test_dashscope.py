@@ -50,6 +50,16 @@ def test_the_request_carries_what_was_asked_and_nothing_else() -> None:
     }
     headers = {name.lower(): value for name, value in requests.headers.items()}
     assert headers["authorization"] == f"Bearer {CANARY}"
+    # None of the SDK, which describe this machine.
+    assert headers.keys() == {
+        "host",
+        "accept",
+        "accept-encoding",
+        "authorization",
+        "content-type",
+        "content-length",
+        "user-agent",
+    }
 
 
 def test_the_answer_format_steps_down_once_and_is_remembered() -> None:
@@ -112,7 +122,7 @@ def test_no_warning_and_no_file_of_the_home_directory(
     config = tmp_path / "config.toml"
     config.write_text('base_url = "https://elsewhere.example"\nmax_retries = 5\n')
     monkeypatch.setenv("DASHSCOPE_CONFIG_PATH", str(config))
-    # Warnings are errors here; without a workspace the SDK has one ready.
+    # Warnings are errors here.
     model = DashScope("qwen-plus", ServerAccess(None, {"DASHSCOPE_API_KEY": CANARY}, 60.0, 8), SAMPLING)
     assert model.endpoint == "https://dashscope.aliyuncs.com/api/v1"
     asyncio.run(model.aclose())

@@ -19,6 +19,7 @@ from judge.errors import (
     SetupError,
     TimedOut,
 )
+from judge.models.batch_api import BatchStatus
 from judge.models.error_mapping import ErrorResponse
 from judge.models.negotiation import Negotiation, RequestParams
 from judge.models.openai_batches import OpenAIBatchApi
@@ -456,6 +457,20 @@ def test_a_request_about_a_batch_says_why_it_has_no_answer(
 
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             runner.run(retrieve())
+
+
+def test_a_connection_that_breaks_within_a_file_of_replies_may_be_tried_again() -> None:
+    line = json.dumps({"custom_id": "1", "response": {"status_code": 200, "body": {}}}) + "\n"
+    with serve_reply(Reply(body=line * 10, cut=True)) as server:
+        access = ServerAccess(server.openai_url, {"OPENAI_API_KEY": "key-0123456789"}, 60.0, 2)
+        api = OpenAIBatchApi("m", access.open_server(OPENAI), Negotiation({}, ("text",)))
+
+        async def read() -> None:
+            with pytest.raises(NoResponse):
+                [line async for line in api.read_lines(BatchStatus("b1", "completed", files=("f1",)))]
+            await api.aclose()
+
+        asyncio.run(read())
 
 
 def test_a_list_of_batches_that_repeats_itself_ends_the_search() -> None:
