@@ -22,7 +22,7 @@ from judge.collect.collection import collect
 from judge.collect.engines import PLACEHOLDERS
 from judge.collect.registry import KNOWN, EngineTable
 from judge.config.collect import CollectConfig
-from judge.config.nightly import NightlyConfig, WebhookOptions
+from judge.config.nightly import NightlyConfig, WebhookKind, WebhookOptions
 from judge.config.option_checks import (
     list_fields,
     list_keys,
@@ -34,7 +34,7 @@ from judge.example import find_dataset as example
 from judge.flags import FLAGS
 from judge.measure.compare import PairComparison
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
-from judge.nightly.notifications import Webhook, WebhookKind
+from judge.nightly.notifications import Webhook
 from judge.nightly.record import EXIT_CODES
 from judge.pricing.prices import SHIPPED_PRICES
 from judge.records import Judgment

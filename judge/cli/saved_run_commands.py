@@ -35,14 +35,15 @@ def score(
     from judge.runs.no_grades import explain_no_grades
 
     typed = list_typed_options(context)
-    named = {name: typed.pop(name, None) for name in ("costs", "weights", "base_url", "feedback", "store")}
+    parameters = ("costs", "weights", "base_url", "feedback", "store")
+    options = {name: typed.pop(name, None) for name in parameters}
     result = api.score(
         run,
         parse_measure_names(typed.pop("measures", None)),
         embeddings=typed.pop("diversity_embeddings", None),
         dimensions=typed,
         save=save,
-        **named,
+        **options,
     )
     with translate_run_errors(run):
         if not run_tables.has_grades(result):

@@ -48,6 +48,7 @@ _Repeats = Annotated[
         ),
     ),
 ]
+WebhookKind = Literal["json", "feishu", "dingtalk", "wecom", "slack"]
 
 
 class WebhookOptions(BaseModel, frozen=True):
@@ -56,7 +57,7 @@ class WebhookOptions(BaseModel, frozen=True):
     model_config = STRICT
 
     kind: Annotated[
-        Literal["json", "feishu", "dingtalk", "wecom", "slack"],
+        WebhookKind,
         Field(description=Message("json, feishu, dingtalk, wecom or slack")),
     ] = "json"
     url_env: Annotated[

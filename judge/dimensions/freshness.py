@@ -104,8 +104,7 @@ def parse_day(text: str, today: date | None = None) -> date | None:
     for form in _DAY_FORMATS:
         with suppress(ValueError):
             return datetime.strptime(text, form).date()
-    with suppress(
-        ValueError, OverflowError
-    ):  # the latter for an offset of more digits than a number of C has
+    # OverflowError is for an offset of more digits than a number of C has.
+    with suppress(ValueError, OverflowError):
         return parsedate_to_datetime(text).date()
     return None

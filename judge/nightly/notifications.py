@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import quote_plus
 from xml.etree import ElementTree as ET
 
@@ -30,7 +30,7 @@ from tenacity import Retrying, retry_if_result, stop_after_attempt, wait_exponen
 from yarl import URL
 
 from judge.characters import escape_controls
-from judge.config.nightly import WebhookOptions
+from judge.config.nightly import WebhookKind, WebhookOptions
 from judge.errors import InputError, explain_error
 from judge.files.filesystem import read_text
 from judge.files.json_text import dump_json
@@ -49,7 +49,6 @@ from judge.runs.record_json import to_json
 if TYPE_CHECKING:
     import aiohttp
 
-WebhookKind = Literal["json", "feishu", "dingtalk", "wecom", "slack"]
 #: The last message sent to the webhook, without its link; the same message is not sent twice.
 _SENT_FILE = "webhook.txt"
 #: The most bytes of a message in UTF-8; Feishu and DingTalk take 20 kB, WeCom less.
@@ -145,11 +144,8 @@ def format_junit(record: NightRecord) -> str:
     """Return the night as JUnit XML: a test case for the night, and one for each engine and measure."""
     suite = ET.Element("testsuite", name=f"judge nightly {record.date}")
     suite.set("timestamp", f"{record.date}T00:00:00")
-    status, reasons = (
-        record.status,
-        map(night_texts.format_plain, night_texts.iter_other_reasons(record, ENGLISH)),
-    )
-    why = "; ".join(reasons) or status
+    status = record.status
+    why = "; ".join(map(night_texts.format_plain, night_texts.iter_other_reasons(record, ENGLISH))) or status
     result = "error" if EXIT_CODES[status] == 3 else "skipped" if status == "no baseline" else None
     _add_case(suite, ("judge.nightly", "night"), result, status, why)
     for outcome in record.outcomes:

@@ -15,10 +15,10 @@ from urllib.parse import unquote_plus
 
 import pytest
 
-from judge.config.nightly import NightlyConfig
+from judge.config.nightly import NightlyConfig, WebhookKind
 from judge.errors import InputError
 from judge.messages import CHINESE
-from judge.nightly.notifications import Webhook, WebhookKind, post_message, publish
+from judge.nightly.notifications import Webhook, post_message, publish
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
