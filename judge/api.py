@@ -31,6 +31,7 @@ from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError
 from judge.finished_run import load_current_summary, rescore, write_record
 from judge.measure.measures import resolve_measures
+from judge.measure.numeric import Floats
 from judge.messages import Message, OptionName, SeparatedNames
 from judge.models.providers import split_address
 from judge.runs.folder import RunFolder, translate_run_errors
@@ -131,14 +132,13 @@ def score(
     folder, options = RunFolder(_to_path("run", run)), None
     if names:
         from judge.config.option_types import split_prices, split_weights
-        from judge.factory import build_embedder  # imports what asks models, too
 
         cached_beside = find_store(folder, store) if embeddings else folder.own_store
         options = DimensionOptions(
             costs=split_prices(costs or ()),
             weights=split_weights(weights or ()),
             diversity_embeddings=embeddings,
-            embed=build_embedder(embeddings, cached_beside, base_url) if embeddings else None,
+            embed=_build_embedder(embeddings, cached_beside, base_url) if embeddings else None,
             feedback=read_feedback(_to_path("feedback", feedback)) if feedback else None,
         )
     return rescore(folder.path, chosen, dimensions=names, options=options, store=store, save=bool(save))
@@ -245,15 +245,13 @@ def align(
     alignment.json. Raises InputError when the folder cannot be read or too few queries have relevant and
     other snippets, RunIncomplete when the server fails.
     """
-    from judge.factory import build_embedder
-
     folder = RunFolder(_to_path("run", run))
     with translate_run_errors(folder.path):
         loaded = load_run(folder)
         cached_beside = find_store(folder, store)
         pool = select_judged_pool(loaded)
     folder.check_free()  # before embeddings are paid
-    vectors = build_embedder(embeddings, cached_beside, base_url)(pool.texts)
+    vectors = _build_embedder(embeddings, cached_beside, base_url)(pool.texts)
     alignment = align_embeddings(embeddings, pool, vectors, seed)
     with folder.lock(wait=60):
         matrix = io.BytesIO()
@@ -380,6 +378,14 @@ def _to_path(option: str, value: object) -> Path:
             advice=Message("; pass its folder, result.folder") if isinstance(value, RunResult) else "",
         )
     return Path(value)
+
+
+def _build_embedder(spec: str, store: Path, base_url: str | None) -> Callable[[Sequence[str]], Floats]:
+    """Return what embeds texts, as `build_embedder`; also inside an event loop."""
+    from judge.factory import build_embedder  # imports what asks models, too
+
+    embed = build_embedder(spec, store, base_url)
+    return lambda texts: _run_outside_loop(lambda _: embed(texts))
 
 
 def _run_outside_loop(work: Callable[[CancelToken], T]) -> T:

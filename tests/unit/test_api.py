@@ -1,6 +1,7 @@
 """The Python calls, in a script and where an event loop is running."""
 
 import asyncio
+import json
 import pickle
 import re
 import shutil
@@ -25,7 +26,7 @@ from judge.config.run import Config
 from tests.support.cases import check_each
 from tests.support.command_line import wait_for_requests
 from tests.support.factories import delay_reply, make_rows, reply_with_grade, write_rows
-from tests.support.fake_server import LoopbackServer, Reply
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.support.server_thread import reserve_unused_address
 
 ROWS = [
@@ -153,6 +154,22 @@ def test_the_cause_of_a_failed_request_is_never_an_error_of_the_caller(tmp_path:
             raise ValueError("of the caller")
         except ValueError:
             assert "connection refused" in explain_failure("handler")
+
+
+def test_a_server_embeds_inside_a_running_event_loop(tmp_path: Path) -> None:
+    def embed(request: ChatRequest) -> Reply:
+        texts = (request.body or {})["input"]
+        vectors = [{"index": at, "embedding": [1.0, len(text)]} for at, text in enumerate(texts)]
+        return Reply(body=json.dumps({"data": vectors}))
+
+    folder = judge.run(ROWS, model="lexical", out=str(tmp_path / "runs" / "x")).folder
+
+    async def run_notebook_cell() -> judge.RunResult:
+        return judge.score(folder, embeddings="openai:m", base_url=server.openai_url)
+
+    with LoopbackServer(embed) as server:
+        result = asyncio.run(run_notebook_cell())
+    assert "diversity_embeddings" in result.summary.dimensions
 
 
 def test_scoring_again_takes_other_measures(tmp_path: Path) -> None:
