@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -32,7 +31,7 @@ from judge.errors import InputError
 from judge.finished_run import load_current_summary, rescore, write_record
 from judge.measure.measures import resolve_measures
 from judge.measure.numeric import Floats
-from judge.messages import Message, OptionName, SeparatedNames
+from judge.messages import Message, NameList, OptionName, SeparatedNames
 from judge.models.providers import split_address
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.labelling_plan import read_pair_plan
@@ -46,7 +45,7 @@ from judge.runs.load import (
     load_summary,
     read_config_if_there,
 )
-from judge.runs.no_grades import explain_no_grades
+from judge.runs.missing_grades import check_grades
 from judge.runs.record_json import to_json
 from judge.runs.run_result import RunResult
 
@@ -151,15 +150,16 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
     `against` of one run: their intervals are narrower, because they hold together for fewer pairs. The
     summary of several runs has their paths in `runs`, and in `remarks` what was done to make them comparable.
     Raises InputError when a folder is not a finished run, or the runs cannot be compared, and RunIncomplete
-    when one of several runs has no grade.
+    when a run, or the shared queries of several, have no grade.
     """
     if not runs:
         raise InputError("no run was named; name the folder of one or more runs")
     paths = [_to_path("run", run) for run in runs]
     names = _list_names("measures", measures)
     if len(paths) == 1:
-        folder = RunFolder(paths[0])
-        return _analyse_again(folder, names, against)
+        summary = _analyse_again(RunFolder(paths[0]), names, against)
+        check_grades(paths[0], summary, paths[0])
+        return summary
     if against is not None:
         raise InputError(
             "--against is {engine!r}, and there are {count} runs; it takes an engine of one run",
@@ -168,15 +168,14 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
         )
     with translate_run_errors(paths[0]):
         loaded = load_runs(paths)
-        for path, (name, run) in zip(paths, loaded.items(), strict=True):
-            if run.pool.pairs and all(judgment.grade is None for judgment in run.judgments):
-                count = run.spec.repeats * len(run.pool.pairs)
-                failures = Counter(judgment.error for judgment in run.judgments if judgment.error)
-                raise explain_no_grades(name, count, failures, run.spec.stopped, path)
+        for path, name in zip(paths, loaded, strict=True):
+            check_grades(name, load_current_summary(RunFolder(path)), path)
         first = next(iter(loaded.values()))
         more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
         combined = combine_runs(loaded, more)
         summary = analyse_run(combined.run, combined.engine_pairs).summary
+    shared = Message("the shared queries of {runs}", runs=NameList(map(str, paths)))
+    check_grades(shared, summary, None)
     return replace(
         summary, runs=tuple(str(path) for path in paths), remarks=(*combined.notes, *combined.terms)
     )

@@ -16,6 +16,7 @@ from judge.measure.score import Scores
 from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run, load_summary
+from judge.runs.missing_grades import explain_incomplete
 from judge.runs.query_entries import iter_query_entries
 from judge.runs.record_json import is_outdated, summary_from_json, to_json
 from judge.runs.results_file import StoredEntries, read_query_entries
@@ -114,7 +115,8 @@ def rescore(
         if save:
             export.write_judgments(folder, result)
             export_run(folder, result)
-    return result
+    incomplete = explain_incomplete(path, result.summary)
+    return replace(result, warnings=loaded.dataset.warnings, incomplete=incomplete)
 
 
 def rewrite_report(path: Path) -> Path:

@@ -188,7 +188,8 @@ def _judge(typed: OptionValues, toml: Path | None) -> None:
         print_error(result.incomplete)
     # Tables of a run that stopped before its first grade are empty.
     if result.incomplete is None or run_tables.has_grades(result):
-        print_parts(run_tables.iter_run_parts(result, printed=printed))
+        is_explained = result.incomplete is not None
+        print_parts(run_tables.iter_run_parts(result, printed=printed, is_explained=is_explained))
     if result.incomplete:
         sys.exit(_INCOMPLETE)
 

@@ -15,7 +15,6 @@ from judge.cli.options import (
     takes_options,
 )
 from judge.cli.terminal import make_console, parse_measure_names, print_json, t
-from judge.messages import Message, NameList
 from judge.models.providers import EMBEDDING_FORMS
 
 
@@ -32,7 +31,6 @@ def score(
     from judge.cli.render import run_tables
     from judge.cli.render.tables import print_parts
     from judge.runs.folder import translate_run_errors
-    from judge.runs.no_grades import explain_no_grades
 
     typed = list_typed_options(context)
     parameters = ("costs", "weights", "base_url", "feedback", "store")
@@ -45,10 +43,10 @@ def score(
         save=save,
         **options,
     )
+    # With grades, the tables say what is missing.
+    if result.incomplete and not run_tables.has_grades(result):
+        raise result.incomplete
     with translate_run_errors(run):
-        if not run_tables.has_grades(result):
-            summary = result.summary
-            raise explain_no_grades(run, summary.judgments, summary.failures, summary.stopped, run)
         print_parts(run_tables.iter_run_parts(result, saved=save))
 
 
@@ -69,11 +67,9 @@ def compare(
     from judge.cli.render import comparison_tables
     from judge.cli.render.tables import print_parts
     from judge.runs.folder import translate_run_errors
-    from judge.runs.no_grades import explain_no_grades
 
     names = parse_measure_names(measures)
     summary = api.compare(*runs, measures=names or (), against=against)
-    has_no_grade = bool(summary.judgments) and not summary.judged
     with translate_run_errors(runs[0]):
         if json:
             if names is not None:
@@ -83,12 +79,8 @@ def compare(
                 )
                 summary = replace(summary, comparisons=comparisons)
             print_json(summary)
-        elif not has_no_grade:
+        else:
             print_parts(comparison_tables.iter_comparison_parts(summary, runs[0], names, pairs))
-    if has_no_grade:
-        run = runs[0] if len(runs) == 1 else None
-        place = run or Message("the shared queries of {runs}", runs=NameList(map(str, runs)))
-        raise explain_no_grades(place, summary.judgments, summary.failures, summary.stopped, run)
 
 
 @takes_options(lambda name, _: name in ("base_url", "store"))

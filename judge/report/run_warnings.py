@@ -18,7 +18,7 @@ from judge.report.display_text import (
     format_share,
     translate_remark,
 )
-from judge.runs.no_grades import count_missing_grades
+from judge.runs.missing_grades import count_missing_grades
 
 
 def warn_incomplete(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> str:

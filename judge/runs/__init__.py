@@ -7,7 +7,7 @@
     query_entries, results_file     the queries of results.json; its text
     labelling_plan                  the files of a plan that people fill in
     run_result                      what `judge.run` returns
-    no_grades                       the error about a run without a grade
+    missing_grades                  the errors about runs without grades
 
 A folder from another person is untrusted input.
 """

@@ -29,8 +29,8 @@ class RunResult(JudgedRun):
     """A finished run: a judged run with its summary.
 
     `summary` is what summary.json holds. `computed_scores` are None where it was read from there.
-    `incomplete` says why pairs are unjudged and what to do, else it is None. It, `warnings` and `calls_made`
-    are about this execution alone: scoring again sets none of them.
+    `incomplete` says why too many pairs are unjudged and what to do, else it is None. `calls_made` is about
+    this execution alone: scoring again makes none.
     """
 
     folder: Path

@@ -312,6 +312,36 @@ def test_a_message_about_several_columns_names_one_parameter(
         judge.run(path, "lexical", out=str(tmp_path / "run"))
 
 
+def test_a_run_with_too_few_grades_is_incomplete_when_it_is_scored_again(tmp_path: Path) -> None:
+    replies = iter([Reply('{"reason": "r", "grade": 3}'), Reply("I will not say."), Reply("Nor will I.")])
+    part, out = str(tmp_path / "part"), str(tmp_path / "whole")
+    with LoopbackServer(lambda _: next(replies)) as server:
+        options: dict[str, Any] = {"base_url": server.openai_url, "concurrency": 1, "min_coverage": 0.8}
+        assert judge.run(ROWS, "openai:m", out=part, **options).incomplete is not None
+    assert judge.score(judge.run(ROWS, "lexical", out=out).folder).incomplete is None
+    assert str(judge.score(part).incomplete) == (
+        f"{part}: 50.00% of the judgments have a grade, and min_coverage is 80%: the reply could not be"
+        " read (1); run the command of this folder again: judge run or judge nightly with its options"
+    )
+
+
+def test_a_run_without_a_grade_is_incomplete_and_not_compared(tmp_path: Path) -> None:
+    out = str(tmp_path / "x")
+    rows = [{**row, "snippet": None} for row in ROWS]
+    assert judge.run(rows, "lexical", out=out).incomplete is not None
+    why = rf"{out}: no judgment has a grade \(0 of 3\), so no engine has a value"
+    assert re.match(why, str(judge.score(out).incomplete))
+    with pytest.raises(judge.JudgeError, match=why):
+        judge.compare(out)
+
+
+def test_scoring_again_has_the_warnings_of_the_dataset(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("query,snippet\n法国首都,巴黎是法国的首都。\n", encoding="gb18030")
+    outcome = judge.run(path, "lexical", out=str(tmp_path / "x"))
+    assert judge.score(outcome.folder).warnings == outcome.dataset.warnings != ()
+
+
 def test_why_a_run_is_incomplete_names_parameters(tmp_path: Path) -> None:
     out = str(tmp_path / "x")
     outcome = judge.run(ROWS, "openai:m", base_url="http://127.0.0.1:9/v1", out=out, max_wait=1)

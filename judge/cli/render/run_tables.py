@@ -88,15 +88,17 @@ def make_engine_table(title: str, summary: Summary, columns: Iterable[EngineColu
     return make_table([title, *titles], rows)
 
 
-def iter_run_parts(result: RunResult, *, saved: bool = True, printed: Container[str] = ()) -> Iterator[Part]:
+def iter_run_parts(
+    result: RunResult, *, saved: bool = True, printed: Container[str] = (), is_explained: bool = False
+) -> Iterator[Part]:
     """Yield what was judged, the engines best first, warnings, and, when `saved`, where the files are.
 
-    Warnings in `printed` are left out.
+    Warnings in `printed` are left out. `is_explained` says that the error of an incomplete run is printed.
     """
     summary, folder = result.summary, result.folder
     # What is missing stands first where it is too much.
-    least = 1.0 if result.incomplete else MIN_COVERAGE
-    if result.incomplete and summary.stopped:  # the error says what is missing, and why
+    least = 1.0 if is_explained else MIN_COVERAGE
+    if is_explained and summary.stopped:  # the error says what is missing, and why
         summary = replace(summary, stopped={})
         yield explain_imputation(t, summary).strip()
     else:
