@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from tempfile import TemporaryFile
 
 from judge.assess.assessor import Assessor, Assignment
-from judge.assess.batch_client import BatchClient
+from judge.assess.batch_client import BatchClient, QueueFull, says_queue_is_full
 from judge.assess.batch_replies import MIN_FAILED, ReplyReader, is_final, make_batch_call
 from judge.client.budget import bound_cost
 from judge.errors import AccountError, CallError, LimitReached, RequestRejected, RunIncomplete, StoreError
@@ -26,8 +26,6 @@ from judge.models.providers import ModelResult
 
 #: Seconds between two looks at a batch: at first, the factor from one to the next, and at most.
 _POLL_INTERVAL, _POLL_GROWTH, _MAX_POLL_INTERVAL = 1.0, 1.5, 60.0
-#: What a provider says when the requests of an account that wait have too many tokens.
-_QUEUE_IS_FULL = "token_limit"
 #: The fewest requests for which a smaller batch is tried when the queue is full.
 _MIN_REQUESTS = 100
 #: Lines that are made without a look at signals.
@@ -78,7 +76,12 @@ class BatchRunner:
             in_batch = self._table.find(waiting)
             free = [key for key in waiting if key not in in_batch]
             if free and (may_submit or not in_batch):
-                is_covered = await self._submit(waiting, free)
+                is_covered = True
+                try:
+                    is_covered = await self._submit(waiting, free)
+                except QueueFull as error:  # its batch waits for those that are in the queue
+                    if not self._table.find(waiting) and not self._shrink_batches(len(free)):
+                        raise (self.batch_client.explain_rejection(error) or error) from error
                 in_batch = self._table.find(waiting)
                 may_submit, interval = False, _POLL_INTERVAL
                 if not is_covered and not in_batch:
@@ -190,6 +193,9 @@ class BatchRunner:
             may_be_charged = True
             await self._table.record_upload(batch_id, file_id)
             batch_status = await self.batch_client.create(batch_id, file_id)
+        except QueueFull:
+            may_be_charged = False
+            raise
         except (AccountError, RequestRejected) as error:
             may_be_charged = False
             if explanation := self.batch_client.explain_rejection(error):
@@ -260,9 +266,8 @@ class BatchRunner:
         # A process that was killed may have stored the replies of this batch already.
         if replies == requests or (status.status == "expired" and (replies or status.completed)):
             return True
-        is_full = status.status == "failed" and _QUEUE_IS_FULL in status.error
-        if is_full and min(requests, self._most_requests) >= _MIN_REQUESTS:
-            self._most_requests = min(requests, self._most_requests) // 2
+        is_full = status.status == "failed" and says_queue_is_full(status.error)
+        if is_full and self._shrink_batches(requests):
             return False
         raise RunIncomplete(
             "the batch {batch} ended as {status!r} with {missing:,} of {requests:,} requests not"
@@ -274,3 +279,9 @@ class BatchRunner:
             requests=requests,
             reason=Message(": {error}", error=status.error) if status.error else "",
         )
+
+    def _shrink_batches(self, requests: int) -> bool:
+        """Make further batches half as large as one of `requests`; return whether they are large enough."""
+        size = min(requests, self._most_requests)
+        self._most_requests = size // 2
+        return size >= _MIN_REQUESTS

@@ -25,12 +25,23 @@ from judge.models.batch_api import BatchApi, BatchStatus
 from judge.store.batches import BatchTable, StoredBatch
 
 T = TypeVar("T")
+#: What a provider says when the requests of an account that wait have too many tokens.
+_QUEUE_IS_FULL = "token_limit"
 #: Seconds between two looks for a batch, and between two rounds of attempts.
 _POLL_INTERVAL, _RETRY_INTERVAL = 1.0, 60.0
 #: For so long after its upload, the creation of a batch may still be on its way to the server.
 _MAX_CREATION = timedelta(seconds=30)
 #: Providers keep the files of a batch for a month; a batch that is not there later is lost.
 _MAX_AGE = timedelta(days=30)
+
+
+class QueueFull(RequestRejected):
+    """The server refuses a batch, because too many tokens wait in others."""
+
+
+def says_queue_is_full(error: str) -> bool:
+    """Return whether an error of the server is about the tokens of all batches of the account."""
+    return _QUEUE_IS_FULL in error
 
 
 @dataclass(slots=True)
@@ -57,13 +68,16 @@ class BatchClient:
     async def create(self, batch_id: str, file_id: str) -> BatchStatus:
         """Create the batch of an uploaded file.
 
-        After an answer that does not say whether the batch is there, it is looked for first.
+        After an answer that does not say whether the batch is there, it is looked for first. Raises QueueFull
+        when it must be smaller, or wait until others have ended.
         """
 
         async def send() -> BatchStatus:
             try:
                 return await self.api.create(batch_id, file_id)
             except RetryableError as error:
+                if error.kind == "rate_limit" and says_queue_is_full(error.detail):
+                    raise QueueFull(error.kind, error.detail) from None
                 if isinstance(error, ConnectionFailed) or error.kind == "rate_limit":
                     raise
                 try:
@@ -172,6 +186,9 @@ class BatchClient:
         return RunIncomplete(
             "{endpoint!r} has no Batch API ({error}); omit --batch, or use a server that has one"
             if error.kind == "not_found"
+            else "{endpoint!r} refuses the batch ({error}); run the same command again when other batches of"
+            " the account have ended, or without --batch to judge in realtime"
+            if isinstance(error, QueueFull)
             else "{endpoint!r} refuses the batch ({error}); omit --batch, or use a model that the provider"
             " judges in batches",
             endpoint=self.client.server_name,

@@ -46,7 +46,7 @@ class JudgingResult:
 
     `graded` of them have a grade, `failures` are those without one. `cost` is what they cost since they were
     first asked for. `stopped` is the reason when pairs have no judgment, `in_batches` the number of those in
-    batches that have not ended. `warnings` are about the store and the server.
+    batches that the server has, and that have not ended. `warnings` are about the store and the server.
     """
 
     judgments: Sequence[Judgment]
@@ -165,8 +165,6 @@ async def judge_pairs(
     finally:
         progress.end()
     server.update()
-    missing_keys = list(plan.iter_keys(log.find_missing_indices()))
-    in_batch = store.batches.find(missing_keys)
     return JudgingResult(
         judgments=log,
         graded=log.graded,
@@ -178,7 +176,7 @@ async def judge_pairs(
             *client.availability.warnings,
             *(batch_runner.warnings if batch_runner else ()),
         ),
-        in_batches=sum(key in in_batch for key in missing_keys),
+        in_batches=store.batches.count_in_created(plan.iter_keys(log.find_missing_indices())),
     )
 
 

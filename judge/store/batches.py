@@ -144,6 +144,13 @@ class BatchTable:
                 batch_ids |= self.select(self._reader, chunk)
         return batch_ids
 
+    def count_in_created(self, keys: Iterable[str]) -> int:
+        """Return how many of `keys` are in a batch that the server has created."""
+        with self._translate_errors():
+            rows = self._reader.execute("SELECT id FROM batches WHERE server_id != ''").fetchall()
+        created = {batch_id for (batch_id,) in rows}
+        return sum(batch_id in created for batch_id in self.find(keys).values())
+
     @staticmethod
     def select(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, str]:
         """Return what `find` does, of `keys` that fit into one statement."""

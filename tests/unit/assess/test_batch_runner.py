@@ -21,7 +21,7 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
-from judge.errors import AccountError, RetryableError, iterate_causes
+from judge.errors import AccountError, Interrupted, RetryableError, iterate_causes
 from judge.messages import CHINESE
 from judge.models.batch_api import BatchApi, BatchLine, BatchStatus, BatchTerms
 from judge.models.lexical import Lexical
@@ -29,6 +29,7 @@ from judge.models.negotiation import RequestParams
 from judge.records import GRADED, Completion, Prompt
 from judge.store.store import VerdictStore
 from tests.support import virtual_time
+from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 from tests.support.factories import make_rows
 
@@ -123,9 +124,10 @@ async def judge(
     path: Path,
     progress: StatusRecorder | None = None,
     spend_limit: SpendLimit | None = None,
+    token: CancelToken | None = None,
 ) -> JudgingResult:
     assessor = Assessor(BatchedModel(), load_prompts(find_default_directory(), GRADED), GRADED)
-    client = ModelClient(assessor.model, LIMITS, CancelToken(), spend_limit)
+    client = ModelClient(assessor.model, LIMITS, token or CancelToken(), spend_limit)
     with VerdictStore(path) as store:
         [result] = await judge_with_panel(
             POOL.pairs, [PanelMember(assessor, client, api)], store, 1, progress or NullProgress()
@@ -170,6 +172,64 @@ def test_a_queue_that_is_too_full_for_a_small_batch_stops_the_run(tmp_path: Path
     assert "未处理：token_limit_exceeded" in CHINESE(result.stopped.message)
     assert [len(batch) for batch in api.batches][:2] == [249, 124]
     assert len(result.judgments) == 1
+
+
+class FullQueue(MemoryBatchApi):
+    """A Batch API that refuses a batch with which more than `most` requests would wait."""
+
+    def __init__(self, terms: BatchTerms, most: int) -> None:
+        super().__init__(terms, polls=2)
+        self.most = most
+        self.refused: list[int] = []
+
+    async def create(self, name: str, file_id: str) -> BatchStatus:
+        waiting = sum(
+            len(batch)
+            for number, batch in enumerate(self.batches, 1)
+            if self._polls_by_batch[str(number)] <= self._polls
+        )
+        if waiting + (size := len(self._files[int(file_id)])) > self.most:
+            self.refused.append(size)
+            raise RetryableError("rate_limit", "HTTP 429 token_limit_exceeded: Enqueued token limit reached")
+        return await super().create(name, file_id)
+
+
+@check_each(
+    ("largest", "most", "refused", "created"),
+    [
+        # Half as many fit; the next ones are refused until the first batch has ended.
+        (1000, 130, [249, 124], [124, 124, 1]),
+        (120, 130, [120], [120, 120, 9]),
+    ],
+)
+def test_a_batch_that_finds_the_queue_full_is_smaller_or_waits(
+    largest: int, most: int, refused: list[int], created: list[int], tmp_path: Path
+) -> None:
+    api, spend_limit = FullQueue(BatchTerms(largest, 10**6, 10**6), most), SpendLimit()
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite", spend_limit=spend_limit))
+    assert result.stopped is None
+    assert (api.refused, [len(batch) for batch in api.batches]) == (refused, created)
+    assert spend_limit.calls == 250
+
+
+def test_a_queue_without_room_stops_the_run_and_no_pair_is_in_a_batch(tmp_path: Path) -> None:
+    api = FullQueue(BatchTerms(1000, 10**6, 10**6), 10)
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
+    assert result.stopped is not None
+    assert "Enqueued token limit reached); run the same command again when other" in str(result.stopped)
+    assert (api.refused, api.batches, result.in_batches) == ([249, 124, 62], [], 0)
+
+
+def test_pairs_whose_batch_is_not_created_are_in_no_batch(tmp_path: Path) -> None:
+    class BusyServer(MemoryBatchApi):
+        async def create(self, name: str, file_id: str) -> BatchStatus:
+            token.cancel(Interrupted("SIGINT"))
+            raise RetryableError("rate_limit", "HTTP 429: slow down")
+
+    token = CancelToken()
+    api = BusyServer(BatchTerms(1000, 10**6, 10**6))
+    with pytest.raises(Interrupted, match=r"1 of 250 judged$"):
+        virtual_time.run(judge(api, tmp_path / "v.sqlite", token=token))
 
 
 class BrokenUploads(MemoryBatchApi):
