@@ -69,7 +69,9 @@ class Reranker:
         results = as_mapping(json_body.get("output") if self._is_dashscope else json_body).get("results")
         result = as_mapping(results[0]) if isinstance(results, list) and results else {}
         score = result.get("relevance_score", result.get("score"))
-        if type(score) not in (int, float) or parse_score(str(score)) is None:
+        # The request has one text, so another index is that of the response to another request.
+        is_of_text = result.get("index", 0) == 0
+        if not is_of_text or type(score) not in (int, float) or parse_score(str(score)) is None:
             body = redact(json.dumps(json_body, ensure_ascii=False)[:200], *self._secrets)
             raise error_mapping.make_transport_error(f"the response holds no relevance score: {body}")
         tokens = read_count(as_mapping(json_body.get("usage")), "total_tokens")

@@ -72,6 +72,8 @@ def test_a_server_of_tei_is_asked_as_it_reads_after_its_first_refusal() -> None:
         {"results": [{"relevance_score": "0.5"}]},
         {"results": [{"relevance_score": float("nan")}]},
         {"results": [{"relevance_score": 10**400}]},
+        {"results": [{"index": 5, "relevance_score": 0.5}]},
+        {"results": [{"index": None, "relevance_score": 0.5}]},
         {"results": "none"},
         [],
     ],
