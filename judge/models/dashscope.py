@@ -68,7 +68,8 @@ class DashScope:
         request = self._protocol.build_chat_request(model=self._model, messages=messages, **sent)
         json_body = await self._connections.post(request.body)
         if isinstance(json_body, ErrorResponse):
-            raise self._negotiation.step_down(params, json_body) or classify(json_body, *self._server.secrets)
+            error = classify(json_body, *self._server.secrets, endpoint=self.endpoint)
+            raise self._negotiation.step_down(params, json_body) or error
         return self._read(json_body, sent)
 
     def open_batch_api(self) -> BatchApi:

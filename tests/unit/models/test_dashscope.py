@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from judge.errors import SetupError
+from judge.errors import RetryableError, SetupError
+from judge.models.dashscope import DashScope
 from judge.models.server import ServerAccess
 from judge.records import Sampling, Usage
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -137,3 +138,13 @@ def test_the_environment_names_the_server() -> None:
         assert (model.name, model.endpoint) == ("dashscope:m", server.dashscope_url)
         ask(model)
         assert "Authorization" not in server.requests[0].headers
+
+
+def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
+    refusal = '{"code": "insufficient_quota", "message": "You exceeded your current quota."}'
+    with serve_reply(Reply(status=429, body=refusal)) as server:
+        model = open_at("dashscope", server)
+        assert isinstance(model, DashScope)
+        model.endpoint = "https://dashscope.aliyuncs.com/api/v1"
+        with pytest.raises(RetryableError, match="rate_limit"):
+            ask(model)
