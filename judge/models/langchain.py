@@ -11,10 +11,16 @@ from contextvars import copy_context
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from judge.errors import CallError, JudgeError, ParametersRejected, SetupError, advise_install
+from judge.errors import JudgeError, ParametersRejected, SetupError, advise_install
 from judge.models import error_mapping
 from judge.models.chat_messages import build_messages, read_chat_completion
-from judge.models.negotiation import NEGOTIABLE, Negotiation, build_sampling_params
+from judge.models.negotiation import (
+    NEGOTIABLE,
+    OPTIONAL_PARAMS,
+    Negotiation,
+    build_sampling_params,
+    describe_refusal,
+)
 from judge.models.providers import DASHSCOPE, FORMS, OPENAI
 from judge.models.redaction import describe_setup_error, find_secrets, mask, redact_logs
 from judge.models.server import (
@@ -95,7 +101,7 @@ class LangChainModel:
         if isinstance(outcome, Exception) and (response := _find_error_response(outcome)):
             error = error_mapping.classify(response, *self._secrets, endpoint=self.endpoint)
             rejected = self._negotiation.step_down(negotiated, response)
-            raise rejected or self._drop_parameters(model, response, error) or error
+            raise rejected or self._drop_parameters(model, response) or error
         if isinstance(outcome, UnicodeEncodeError):
             raise error_mapping.make_encoding_error(outcome)
         if isinstance(outcome, TimeoutError):
@@ -135,17 +141,17 @@ class LangChainModel:
                 )
 
     def _drop_parameters(
-        self, model: BaseChatModel, response: error_mapping.ErrorResponse, error: CallError
+        self, model: BaseChatModel, response: error_mapping.ErrorResponse
     ) -> ParametersRejected | None:
         """Drop parameters that the server refuses, and return the error that repeats the call."""
-        if response.status not in NEGOTIABLE or error.kind not in ("bad_parameter", "bad_request"):
+        if response.status not in NEGOTIABLE:
             return None
         holder = next((name for name in ("extra_body", "model_kwargs") if getattr(model, name, None)), "")
         extra: Mapping[str, Any] = getattr(model, holder) if holder else {}
-        text = f"{response.code} {response.param} {response.message}".lower()
-        own = {name for name in _SAMPLING if name in text and getattr(model, name, None) is not None}
-        # A parameter that must have another value cannot be left out either.
-        refused = own | {name for name in extra if name in text and f"{name} must be" not in text}
+        text = describe_refusal(response)
+        named = {each.parameter for each in OPTIONAL_PARAMS if each.is_in(text)}
+        own = {name for name in named.intersection(_SAMPLING) if getattr(model, name, None) is not None}
+        refused = own | named.intersection(extra)
         if not refused:
             return None
         remaining = {name: value for name, value in extra.items() if name not in refused}
@@ -153,7 +159,7 @@ class LangChainModel:
             changes = dict.fromkeys(own) | ({holder: remaining or None} if extra else {})
             self._model = model.model_copy(update=changes)
             self._sent = {name: value for name, value in self._sent.items() if name not in refused}
-        return ParametersRejected("unsupported", error.detail)
+        return ParametersRejected("unsupported", error_mapping.shorten(response.message))
 
 
 def open_chat_model(spec: str, access: ServerAccess, sampling: Sampling) -> LangChainModel:

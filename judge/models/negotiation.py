@@ -118,7 +118,7 @@ class Negotiation:
         """
         if response.status not in NEGOTIABLE:
             return None
-        reduced = self._reduce(rejected_params, f"{response.code} {response.param} {response.message}")
+        reduced = self._reduce(rejected_params, describe_refusal(response))
         if reduced is not None and self.current == rejected_params:
             self.current = reduced
         return None if reduced is None else ParametersRejected("unsupported", shorten(response.message))
@@ -138,6 +138,11 @@ class Negotiation:
                     remaining[each.parameter] = least[1]  # the least thinking of this model
                 return replace(params, params=remaining)
         return None
+
+
+def describe_refusal(response: ErrorResponse) -> str:
+    """Return the text in which a server names what it refuses."""
+    return f"{response.code} {response.param} {response.message}"
 
 
 def build_sampling_params(sampling: Sampling) -> Params:

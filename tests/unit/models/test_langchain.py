@@ -108,6 +108,7 @@ def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
         (503, ""),
         (400, "content_filter"),
         (401, "invalid_api_key"),
+        (400, "invalid_request"),
     ],
 )
 def test_what_fails_for_another_reason_takes_no_parameter_back(status: int, code: str) -> None:
