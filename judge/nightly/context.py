@@ -79,20 +79,7 @@ def load_context(toml: Path, day: str) -> NightContext:
         raise InputError("--date is {day!r}; it must be a day such as 2026-05-01", day=day)
     if not toml.exists():
         raise InputError("{file}: no such file; {advice}", file=toml, advice=_FIRST_TOML)
-    options, config = NightlyConfig.load(read_section(toml, "nightly"), toml), Config.load(toml)
-    _check_dataset(toml, config)
-    if config.batch:
-        raise InputError("{file}: a night judges in realtime; omit 'batch'", file=toml)
-    if config.model == EXPECTED:
-        raise InputError(
-            "{file}: a night judges canaries, so it needs a model; replace 'expected'", file=toml
-        )
-    if config.has_reranker and config.rerank_thresholds is None:
-        raise InputError(
-            "{file}: a night with a reranker needs 'rerank_thresholds': those that are fitted on 'qrels' may"
-            " differ from night to night",
-            file=toml,
-        )
+    options, config = load_options(toml)
     folder = RunFolder(Path(options.folder) / day)
     folder.check_no_link()
     source = replace(config.source, table="nightly", keys={key: key for key in ("folder", "measures")})
@@ -117,6 +104,25 @@ def load_context(toml: Path, day: str) -> NightContext:
         min_coverage=config.min_coverage if options.min_coverage is None else options.min_coverage,
     )
     return NightContext(day, folder, config, options, measures)
+
+
+def load_options(toml: Path) -> tuple[NightlyConfig, Config]:
+    """Return the options of the nights and those of their runs; raise InputError for those of no night."""
+    options, config = NightlyConfig.load(read_section(toml, "nightly"), toml), Config.load(toml)
+    _check_dataset(toml, config)
+    if config.batch:
+        raise InputError("{file}: a night judges in realtime; omit 'batch'", file=toml)
+    if config.model == EXPECTED:
+        raise InputError(
+            "{file}: a night judges canaries, so it needs a model; replace 'expected'", file=toml
+        )
+    if config.has_reranker and config.rerank_thresholds is None:
+        raise InputError(
+            "{file}: a night with a reranker needs 'rerank_thresholds': those that are fitted on 'qrels' may"
+            " differ from night to night",
+            file=toml,
+        )
+    return options, config
 
 
 def choose_test_measures(names: tuple[str, ...] | None, config: Config) -> tuple[Measure, ...]:

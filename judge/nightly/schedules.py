@@ -16,7 +16,6 @@ from judge.collect.langchain_engine import KNOWN_CLASSES
 from judge.collect.registry import KNOWN, read_custom_engine
 from judge.config.collect import CollectConfig
 from judge.config.environment import copy_environment
-from judge.config.nightly import NightlyConfig
 from judge.config.option_types import VARIABLE
 from judge.config.run import Config
 from judge.config.toml_file import TomlTable, read_section
@@ -24,6 +23,7 @@ from judge.errors import InputError
 from judge.files.json_text import dump_json
 from judge.messages import ENGLISH, SeparatedNames, Translator
 from judge.models.providers import PROVIDERS, find_provider, split_address
+from judge.nightly.context import load_options
 
 KINDS = ("cron", "systemd", "github")
 #: The providers of LangChain that read the variables of a provider.
@@ -109,8 +109,7 @@ class _JobNeeds:
 def _read_needs(toml: Path) -> _JobNeeds:
     if not toml.exists():
         raise InputError("{file}: no such file; the schedule is made from this file", file=toml)
-    config = Config.load(toml)
-    options = NightlyConfig.load(read_section(toml, "nightly"), toml)
+    options, config = load_options(toml)
     collect = read_section(toml, "collect")
     webhook = (options.webhook.url_env, options.webhook.secret_env) if options.webhook else ()
     names = chain(_iter_model_variables(config), _iter_engine_variables(toml, collect), webhook)

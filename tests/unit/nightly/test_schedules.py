@@ -140,6 +140,14 @@ def test_every_place_is_filled_in(kind: str) -> None:
     assert "{" not in text
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_is_no_schedule_for_options_that_no_night_takes(kind: str, folder: Path) -> None:
+    toml = folder / "judge.toml"
+    toml.write_text('data = "results.jsonl"\nmodel = "openai:m"\nbatch = true\n', encoding="utf-8")
+    with pytest.raises(InputError, match="a night judges in realtime; omit 'batch'"):
+        make_schedule(kind, toml)
+
+
 def test_an_unknown_kind_and_a_path_that_breaks_the_line_are_refused() -> None:
     with pytest.raises(InputError, match="'launchd'; it must be one of cron, systemd, github"):
         make_schedule("launchd", Path("judge.toml"))
