@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -13,12 +13,27 @@ import typer
 from judge.cli.options import JsonOption, OpenOption, RunFolderArgument, make_option
 from judge.cli.terminal import print_json, print_message, t
 from judge.errors import InputError
+from judge.messages import NameList
 
 if TYPE_CHECKING:
     from judge.analysis.label_agreement import LabelAgreement
     from judge.analysis.pair_plan import DrawOptions
     from judge.analysis.planned_order import PlannedComparison
     from judge.records import ScaleName
+
+_OF_PAIRS = ("--engines", "--rounds", "--seed", "--out", "--measure")
+#: The forms of judge agree, and the options that each of them takes.
+_FORMS: Mapping[str, tuple[str, ...]] = {
+    "RUN --plan N": ("--plan", "--seed", "--out"),
+    "RUN --plan-pairs N": ("--plan-pairs", *_OF_PAIRS),
+    "RUN --half-width W": ("--half-width", *_OF_PAIRS),
+    "RUN --qrels FILE": ("--qrels", "--labels-scale", "--measure", "--json"),
+    "RUN --qrels FILE --plan PLAN": ("--qrels", "--plan", "--labels-scale", "--json"),
+    "GRADES --qrels FILE": (
+        *("--qrels", "--run", "--depth", "--complete"),
+        *("--labels-scale", "--measure", "--json"),
+    ),
+}
 
 
 def annotate(
@@ -119,21 +134,31 @@ def agree(
     if trec_runs:
         trec_runs, more = [*trec_runs, *map(Path, more or ())], None
     names = [*(engines or ()), *(more or ())]
-    if (trec_runs or depth is not None or complete) and not run.is_file():
-        raise InputError(
-            "--run, --depth and --complete are for two files of grades; {run} is a run folder", run=run
-        )
-    if (depth is not None or complete) and not trec_runs:
-        raise InputError("--depth and --complete are for the engines of --run; add --run FILE, or omit them")
+    values = {
+        "--qrels": qrels_files,
+        "--plan": plan,
+        "--plan-pairs": plan_pairs,
+        "--half-width": half_width,
+        "--engines": names,
+        "--rounds": rounds,
+        "--seed": seed,
+        "--out": out,
+        "--labels-scale": labels_scale,
+        "--measure": measure,
+        "--run": trec_runs,
+        "--depth": depth,
+        "--complete": complete,
+        "--json": json,
+    }
+    _check_form(
+        run, [name for name, value in values.items() if value not in (None, []) and value is not False]
+    )
     if not qrels_files:
-        options = DrawOptions(plan_pairs, half_width, seed or 0, rounds or 1)
-        _draw_for_labelling(run, plan, options, names, measure, out)
+        if plan:
+            _plan_labels(run, _parse_count(plan), seed or 0, out)
+        else:
+            _plan_pairs(run, names, measure, DrawOptions(plan_pairs, half_width, seed or 0, rounds or 1), out)
         return
-    if names or any(option is not None for option in (seed, out, plan_pairs, half_width, rounds)):
-        raise InputError(
-            "--seed, --out, --engines and --rounds are for --plan and --plan-pairs, which draw"
-            " what people label; omit them, or omit --qrels"
-        )
     scale = cast("ScaleName | None", labels_scale)
     result = _compare_labels(run, qrels_files, plan, measure, trec_runs, depth, scale, is_complete=complete)
     if json:
@@ -181,40 +206,39 @@ def _compare_labels(
         return api.agree_label_files(
             run, qrels, trec_runs or [], depth or 10, measures, scale, is_complete=is_complete
         )
-    if measure or run.is_file():
-        raise InputError(
-            "--qrels with --plan takes a run folder and the measure of the plan; leave out --measure,"
-            " --run and --depth"
-        )
     return api.decide_order(run, qrels, plan, scale)
 
 
-def _draw_for_labelling(
-    run: Path,
-    plan: Sequence[str] | None,
-    options: DrawOptions,
-    engines: Sequence[str],
-    measure: str | None,
-    out: Path | None,
-) -> None:
-    draws_pairs = options.pairs is not None or options.half_width is not None
-    if bool(plan) == draws_pairs or (options.pairs is not None and options.half_width is not None):
+def _check_form(run: Path, options: Sequence[str]) -> None:
+    """Raise InputError unless the `options` that were typed are those of one form of the command."""
+    draws = [form for form in _FORMS if _FORMS[form][0] in options and _FORMS[form][0] != "--qrels"]
+    if "--qrels" in options:
+        form = "RUN --qrels FILE --plan PLAN" if "--plan" in options else "RUN --qrels FILE"
+        form = "GRADES --qrels FILE" if run.is_file() else form
+    elif len(draws) == 1:
+        (form,) = draws
+    else:
         raise InputError(
             "give --qrels FILE with people's labels, or one of --plan N, --plan-pairs N and --half-width W to"
             " draw queries or pairs for labelling; these three exclude each other"
         )
-    if not plan:
-        _plan_pairs(run, engines, measure, options, out)
-        return
-    if engines or options.rounds > 1:
+    if others := [name for name in options if name not in _FORMS[form]]:
         raise InputError(
-            "--engines and --rounds are for --plan-pairs and --half-width; omit them with --plan"
+            "judge agree {form} takes {options}, and not {others}; omit what it does not take",
+            form=form,
+            options=NameList(_FORMS[form]),
+            others=NameList(others),
         )
+    if "--run" not in options and {"--depth", "--complete"}.intersection(options):
+        raise InputError("--depth and --complete are for the engines of --run; add --run FILE, or omit them")
+
+
+def _parse_count(plan: Sequence[str]) -> int:
     if len(plan) > 1 or not re.fullmatch(r"-?[0-9]{1,9}", plan[0]):
         raise InputError(
             "--plan is {value!r}; without --qrels it is the number of queries to draw", value=" ".join(plan)
         )
-    _plan_labels(run, int(plan[0]), options.seed, out)
+    return int(plan[0])
 
 
 def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:

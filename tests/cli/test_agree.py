@@ -806,7 +806,6 @@ def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair_run: Path, plain_run: 
         unfair_run, "--plan-pairs", 49, "--measure", "P@3"
     )
     assert "needs more queries" in run_refused(unfair_run, "--half-width", 0.001, "--measure", "P@3")
-    assert "--engines and --rounds" in run_refused(unfair_run, "--plan", 20, "--engines", "bing", "baidu")
     assert not (unfair_run / "labels.csv").exists()
     run_agree(unfair_run, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
     assert "plan.json: exists" in run_refused(
@@ -820,9 +819,42 @@ def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair_run: Path, plain_run: 
     assert "are not rounds of one draw" in run_refused(
         unfair_run, "--qrels", labelled, "--plan", plan, "--plan", plan
     )
-    assert "leave out --measure" in run_refused(
-        unfair_run, "--qrels", labelled, "--plan", plan, "--measure", "sDCG@3"
-    )
+
+
+@check_each(
+    ("words", "line"),
+    [
+        (
+            ("--plan", 2, "--measure", "P@3", "--labels-scale", "graded", "--json", "--engines", "bing"),
+            "RUN --plan N takes --plan, --seed and --out, and not --engines, --labels-scale, --measure and"
+            " --json",
+        ),
+        (
+            ("--plan-pairs", 60, "--depth", 5, "--json"),
+            "RUN --plan-pairs N takes --plan-pairs, --engines, --rounds, --seed, --out and --measure, and not"
+            " --depth and --json",
+        ),
+        (
+            ("--half-width", 0, "--complete"),
+            "RUN --half-width W takes --half-width, --engines, --rounds, --seed, --out and --measure, and not"
+            " --complete",
+        ),
+        (
+            ("--qrels", "labels", "--seed", 0, "--depth", 5),
+            "RUN --qrels FILE takes --qrels, --labels-scale, --measure and --json, and not --seed"
+            " and --depth",
+        ),
+        (
+            ("--qrels", "labels", "--plan", "plan", "--measure", "P@3"),
+            "RUN --qrels FILE --plan PLAN takes --qrels, --plan, --labels-scale and --json, and not"
+            " --measure",
+        ),
+    ],
+)
+def test_an_option_that_a_form_of_the_command_does_not_take_is_refused(
+    unfair_run: Path, words: tuple[object, ...], line: str
+) -> None:
+    assert run_refused(unfair_run, *words) == f"judge agree {line}; omit what it does not take"
 
 
 @pytest.fixture(scope="module")
