@@ -109,8 +109,8 @@ def make_banner(night: NightRecord) -> tuple[Bilingual, ...]:
 
 
 def _describe_comparison(t: Translator, night: NightRecord) -> Iterator[str]:
-    if night.status == "fine" and night.regression_test:
-        yield from _describe_fine_night(night, night.regression_test, t)
+    if night.status == "fine" and night.regression_test and night.baseline:
+        yield from _describe_fine_night(night, night.regression_test, night.baseline.name, t)
     if night.canaries and night.canaries.judged:  # the reasons say why none is
         yield _describe_canaries(night.canaries, t, has_baseline=night.baseline is not None)
 
@@ -208,7 +208,9 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
         yield _describe_cost(record.cost_total, t)
 
 
-def _describe_fine_night(record: NightRecord, test: RegressionTest, t: Translator) -> Iterator[str]:
+def _describe_fine_night(
+    record: NightRecord, test: RegressionTest, baseline: str, t: Translator
+) -> Iterator[str]:
     """Yield what was compared, the drops it could have missed, and a line with the scores of each engine.
 
     A value over the pool of both nights is that of no night, so it is left out.
@@ -217,7 +219,7 @@ def _describe_fine_night(record: NightRecord, test: RegressionTest, t: Translato
     yield t(
         "compared with the baseline {baseline}: {comparisons} by {measures} (below, the change is in brackets"
         "{pooled})",
-        baseline=isolate(record.baseline.name if record.baseline else "None"),
+        baseline=isolate(baseline),
         comparisons=t.translate_plural("{count:,} comparison", "{count:,} comparisons", len(test.rows)),
         measures=t.list_names(map(name_mean, test.measures)),
         pooled=t(

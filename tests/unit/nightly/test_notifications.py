@@ -69,6 +69,11 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
     )
 
 
+def test_a_record_without_its_baseline_names_none() -> None:
+    lines = make_message(parse_record(make_night("2026-05-20", baseline=None))).lines
+    assert not any("None" in line or "compared with" in line for line in lines)
+
+
 def test_a_drop_that_is_not_significant_is_in_the_title_of_a_fine_night() -> None:
     """The name of an engine is not the option that has the same name."""
     close = {"outcome": "fine", "p_holm": 0.012}
