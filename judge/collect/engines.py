@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlencode
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: A shorter key may be a word of an answer, so it is masked in error messages only.
 MIN_MASKED_LENGTH = 16
+#: Names of options, environment variables and headers that hold keys.
+SECRET_NAME = re.compile(r"key|token|secret|password|authorization|cookie", re.IGNORECASE)
 #: Maximum number of concurrent queries, and so of calls to one engine.
 MAX_CONCURRENT_QUERIES = 8
 #: Charsets that servers declare for text in a larger, compatible one.
@@ -179,7 +181,10 @@ class HttpEngine:
         key = access.read_key(engine.key, self._base_url) if engine.key else ""
         proxy = find_proxy(self._base_url)
         self._proxy = Proxy.parse(proxy, self._base_url) if proxy else None
-        texts = (key, quote(key, safe=""), *find_proxy_secrets(self._base_url))
+        texts = (
+            *(key, quote(key, safe=""), *find_proxy_secrets(self._base_url)),
+            *_iter_literal_keys(engine),
+        )
         self.secrets = tuple(dict.fromkeys(filter(None, texts)))
         self._headers = {
             "Accept": "application/json",
@@ -317,6 +322,15 @@ def _decode_body(raw: bytes, declared: str | None) -> tuple[str, str]:
 def remove_secrets(secrets: Iterable[str], body: str) -> str:
     """Return an answer without those of `secrets` that are too long to occur in it by chance."""
     return redact(body, *(secret for secret in secrets if len(secret) >= MIN_MASKED_LENGTH))
+
+
+def _iter_literal_keys(engine: EngineDefinition) -> Iterator[str]:
+    """Yield the keys that stand in the templates of an engine instead of `{key}`."""
+    texts = [text for name, text in engine.headers.items() if SECRET_NAME.search(name)]
+    for text in (*texts, *engine.secrets.values()):
+        if "{key}" not in text:
+            yield text
+            yield text.partition(" ")[2]  # what follows the name of a scheme, such as Bearer
 
 
 def _insert_key(templates: Mapping[str, str], key: str) -> dict[str, str]:

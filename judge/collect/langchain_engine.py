@@ -6,7 +6,6 @@ import asyncio
 import importlib
 import inspect
 import json
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +16,14 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from judge.collect.engines import MIN_MASKED_LENGTH, EngineRequest, Response, hash_settings, remove_secrets
+from judge.collect.engines import (
+    MIN_MASKED_LENGTH,
+    SECRET_NAME,
+    EngineRequest,
+    Response,
+    hash_settings,
+    remove_secrets,
+)
 from judge.collect.responses import ResponseShape
 from judge.config.toml_file import TomlTable
 from judge.errors import InputError, JudgeError, RequestRejected, SetupError, advise_install
@@ -92,8 +98,6 @@ _SHAPE = ResponseShape(
     snippet=("snippet", "content", "page_content", "body", "description", "desc", "text"),
     date=("date", "published_date", "publishedDate"),
 )
-#: Names of options and environment variables that hold keys.
-_SECRET = re.compile(r"key|token|secret|password|authorization|cookie", re.IGNORECASE)
 
 
 class LangChainEngine:
@@ -116,14 +120,14 @@ class LangChainEngine:
         self.name = class_name
         self.depth_advice: str = Message("the options in [collect.engines.{name}.options]", name=class_name)
         texts = list(_iter_texts(options))
-        keys = [text for name, text in texts if _SECRET.search(name)]
-        keys += [text for name, text in environ.items() if _SECRET.search(name) and _is_long(text)]
+        keys = [text for name, text in texts if SECRET_NAME.search(name)]
+        keys += [text for name, text in environ.items() if SECRET_NAME.search(name) and _is_long(text)]
         long = (text for _, text in texts if _is_long(text))
         self.secrets = tuple(dict.fromkeys((*keys, *long)))
         self._keys = keys
         self._spec = spec
         self._setting = hash_settings(
-            {name: value for name, value in options.items() if not _SECRET.search(name)}
+            {name: value for name, value in options.items() if not SECRET_NAME.search(name)}
         )
         self._timeout = timeout
         known_class = KNOWN_CLASSES.get(class_name, KnownClass())

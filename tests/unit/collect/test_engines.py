@@ -291,6 +291,32 @@ def test_a_described_engine_is_asked_as_its_table_says(
     ]
 
 
+@check_each(
+    "given",
+    [
+        {"headers": {"Authorization": f"Bearer {CANARY}"}},
+        {"headers": {"X-Api-Key": CANARY}},
+        {"secrets": {"sig": CANARY}},
+    ],
+)
+def test_a_key_that_stands_in_the_table_is_in_no_file_and_no_message(
+    given: dict[str, Any], tmp_path: Path
+) -> None:
+    table = {"url": "http://127.0.0.1:9/find?q={query}", "results": "items", **given}
+    write_queries(tmp_path, "tea", "coffee")
+
+    def repeat_key(request: SearchRequest) -> Page:
+        body = json.dumps({"items": [{"title": f"got {CANARY}"}]})
+        return Page(body=body) if request.query == "tea" else Page(status=403, body=f"no {CANARY}")
+
+    with EngineServer(repeat_key) as server:
+        result = collect_results(tmp_path, server, "http:mine", engine_tables={"mine": table})
+    assert result.incomplete is not None
+    assert CANARY not in str(result.incomplete)
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(CANARY.encode() in content for content in files)
+
+
 @pytest.mark.parametrize("found", [0, 10])
 def test_an_engine_that_returned_nothing_or_the_depth_has_no_remark(found: int, tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
