@@ -1,6 +1,7 @@
 """Batches are split at the limits of the provider, and polled at growing intervals."""
 
 import asyncio
+import json
 import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -230,6 +231,34 @@ def test_pairs_whose_batch_is_not_created_are_in_no_batch(tmp_path: Path) -> Non
     api = BusyServer(BatchTerms(1000, 10**6, 10**6))
     with pytest.raises(Interrupted, match=r"1 of 250 judged$"):
         virtual_time.run(judge(api, tmp_path / "v.sqlite", token=token))
+
+
+@check_each(
+    ("grades", "is_conflict"),
+    [((2, 2), False), ((2, 3), True), ((2, 3, 2), True), ((2, None), False), ((None, 2), False)],
+)
+def test_a_pair_with_different_replies_in_a_batch_is_judged_in_realtime(
+    grades: tuple[int | None, ...], is_conflict: bool, tmp_path: Path
+) -> None:
+    class RepeatedLines(MemoryBatchApi):
+        async def read_lines(self, status: BatchStatus) -> AsyncIterator[BatchLine]:
+            first, *others = self.batches[int(status.id) - 1]
+            for grade in grades:
+                yield BatchLine(first, 500 if grade is None else 200, {"grade": grade})
+            for key in others:
+                yield BatchLine(key, 200, {"grade": 1})
+
+        def read_reply(self, line: BatchLine, prompt: Prompt, params: RequestParams) -> Completion:
+            if line.status != 200:
+                raise RetryableError("server_error", "HTTP 500")
+            return Completion(json.dumps({"reason": "r", **line.body}), "m", "stop", {})
+
+    api, spend_limit = RepeatedLines(BatchTerms(1000, 10**6, 10**6)), SpendLimit()
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite", spend_limit=spend_limit))
+    assert [judgment.grade for judgment in result.judgments].count(1) >= 248
+    assert spend_limit.calls == (251 if is_conflict else 250)
+    warned = any("hold different replies to a request" in str(warning) for warning in result.warnings)
+    assert warned == is_conflict
 
 
 class BrokenUploads(MemoryBatchApi):
