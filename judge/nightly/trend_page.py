@@ -6,7 +6,7 @@ The same nights give the same bytes. Names are untrusted: text is escaped where 
 from collections.abc import Sequence
 from itertools import chain
 from os.path import relpath
-from pathlib import Path
+from pathlib import Path, PurePath
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -61,7 +61,7 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
             "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)
         )
     history = trend.read_history(folder)
-    nights, nights_folder = history.nights, Path(relpath(folder, path.parent)).as_posix()
+    nights = history.nights
     timeline = Timeline(nights[-MAX_NIGHTS_ON_PAGE:])
     measures = trend.list_trend_measures(nights)
     charts = [_draw_measure(timeline, measure, kind) for measure, kind in measures.items()]
@@ -76,7 +76,7 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         shown_nights=describe_shown_nights(nights),
         charts=[chart for chart in (*charts, _draw_canaries(timeline)) if chart],
         nights=list(zip(nights, find_changes(nights), strict=True))[::-1],
-        prefix="" if nights_folder == "." else f"{quote(nights_folder)}/",
+        prefix=make_link_prefix(folder.absolute(), path.parent.absolute()),
         exit_codes=EXIT_CODES,
         status_texts=STATUS_TEXTS,
         change_texts=CHANGE_TEXTS,
@@ -88,6 +88,14 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         unfinished=[build_text(trend.describe_unfinished, *each) for each in history.resume_commands.items()],
     )
     return RunFolder(path.parent).write(path.name, text)
+
+
+def make_link_prefix(folder: PurePath, page_folder: PurePath) -> str:
+    """Return what the links to files in `folder` begin with, on a page in `page_folder`: absolute paths."""
+    if folder.drive != page_folder.drive:  # no path leads from one drive of Windows to another one
+        return f"{folder.as_uri()}/"
+    path = Path(relpath(folder, page_folder)).as_posix()
+    return "" if path == "." else f"{quote(path)}/"
 
 
 def _describe_drops(night: NightRecord) -> tuple[Bilingual, ...]:

@@ -1,11 +1,12 @@
-"""The texts of nights in both languages."""
+"""The texts of nights in both languages, and the links of their page."""
 
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from judge.messages import Bilingual, build_text
 from judge.nightly.night_texts import shorten_reasons, write_headline
 from judge.nightly.record import NightRecord
-from judge.nightly.trend_page import describe_shown_nights
+from judge.nightly.trend_page import describe_shown_nights, make_link_prefix
 from tests.support.cases import check_each
 from tests.unit.nightly.records import make_night, make_regression, parse_record
 
@@ -73,3 +74,17 @@ def test_it_is_said_when_charts_leave_nights_out() -> None:
     assert text is not None
     assert text.en == "Charts show the last 366 of 370 nights, from 2026-05-05 on; the table has all."
     assert "自 2026-05-05 起" in text.zh
+
+
+@check_each(
+    ("folder", "page_folder", "prefix"),
+    [
+        (PurePosixPath("/runs/nights"), PurePosixPath("/runs/nights"), ""),
+        (PurePosixPath("/runs/my nights"), PurePosixPath("/runs/pages"), "../my%20nights/"),
+        (PureWindowsPath(r"D:\my nights"), PureWindowsPath(r"C:\pages"), "file:///D:/my%20nights/"),
+    ],
+)
+def test_links_to_nights_begin_with_their_folder(
+    folder: PurePath, page_folder: PurePath, prefix: str
+) -> None:
+    assert make_link_prefix(folder, page_folder) == prefix
