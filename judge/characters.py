@@ -44,10 +44,17 @@ def escape_controls(text: str) -> str:
     return "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 
+_WIDE = "\u2e80-\u9fff\uf900-\uffef“”"
+_NARROW = rf"[^\s{_WIDE}]"
+_OPENING = rf"(?:[（《“「[(]|['\"](?=[{_WIDE}]))*"
+#: Neither the point of `.json` nor the quotation mark before a word closes what is before it.
+_CLOSING = r"(?:[，。；：、？！）》”」,;:!?)\]%]|\.(?!\w)|['\"](?=[\s，。；：、？！）》”」,.;:!?)\]]|$))*"
+#: An option's value such as `columns=…`, which people copy.
+_ASSIGNMENT = r"[A-Za-z][A-Za-z0-9_-]*=[^\s，。；：、？！）》”」]+"
 #: A word, or a wide character, with the punctuation that must not be apart from it; or spaces.
-_NARROW = r"[^\s\u2e80-\u9fff\uf900-\uffef“”]"
 _UNBROKEN = re.compile(
-    rf"[（《“「[(]*(?:{_NARROW}+(?:(?<=\d) %{_NARROW}*)?|[^\s（《“「])[，。；：、？！）》”」,.;:!?)\]%]*|\s+"
+    rf"{_OPENING}(?:{_ASSIGNMENT}|{_NARROW}+(?:(?<=\d) %{_NARROW}*)?|[^\s（《“「]){_CLOSING}"
+    rf"(?:(?<={_NARROW}){_NARROW}+{_CLOSING})*|\s+"
 )
 #: A long word, such as the name of an engine or a path, can break behind these marks.
 _WORD_PARTS = re.compile(r"(?<=[_./:@+-])(?=\w)")

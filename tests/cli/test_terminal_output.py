@@ -131,6 +131,11 @@ def test_a_console_shows_controls_of_texts_and_keeps_its_own() -> None:
         ("评定到第 10 名次（95% 置信区间）", ["评定到第 10 名次", "（95% 置信区间）"]),
         ("by engine 谷歌自定义: not", ["by engine 谷歌自定", "义: not"]),
         ("a difference of (95%: -0.1 to 0.2)", ["a difference of", "(95%: -0.1 to 0.2)"]),
+        # The point of a file's suffix belongs to the suffix, and a quotation mark to what it is around.
+        ("数据集为 .json、.csv、.tsv", ["数据集为 .json、", ".csv、.tsv"]),
+        ("现有的列名是 '查询'、'引擎'", ["现有的列名是 '查", "询'、'引擎'"]),
+        # People copy the value of an option.
+        ("请指定 snippet=摘要,a=引", ["请指定", "snippet=摘要,a=引"]),
         # A long name breaks behind its marks.
         ("a internal_hybrid_reranker_2026 b", ["a internal_hybrid_", "reranker_2026 b"]),
         ("a 0123456789012345678901234567 b", ["a", "01234567890123456789", "01234567 b"]),
@@ -217,6 +222,19 @@ def test_messages_break_between_words_on_a_terminal_and_nowhere_else(language: s
     # A path that is longer than a line stays whole.
     assert all(count_columns(line) <= 80 or str(folder) in line for line in lines)
     assert any(line.endswith(f"{folder}/data.jsonl.raw.jsonl") for line in lines)
+
+
+def test_a_chinese_message_fits_the_terminal_and_keeps_the_option_it_suggests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("results.csv").write_text("查询,引擎,名次,标题,摘要\n茶,甲,1,茶,绿茶\n", encoding="utf-8")
+    Path("results.xls").write_bytes(b"\xd0\xcf\x11\xe0")
+    option = "query=查询,snippet=摘要,engine=引擎,rank=名次,title=标题"
+    for file in ("results.csv", "results.xls"):
+        _, text = run_in_terminal("run", file, "-m", "lexical", "--ui-lang", "zh")
+        assert all(count_columns(line) <= 80 for line in text.splitlines()), text
+        assert (option in text) == (file == "results.csv")
 
 
 def test_the_lines_of_an_item_are_indented(tmp_path: Path) -> None:
