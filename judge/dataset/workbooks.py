@@ -91,7 +91,8 @@ def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn) -> Iterator[tup
         if visible[1:]:
             warn(
                 Message(
-                    "{file}: only its first visible sheet {name!r} is read, not {others}",
+                    "{file}: only its first visible sheet {name!r} is read, not {others}; to read another"
+                    " one, move it to the front",
                     file=path,
                     name=sheet.title,
                     others=SeparatedNames(repr(worksheet.title) for worksheet in visible[1:]),

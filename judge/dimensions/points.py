@@ -207,8 +207,8 @@ def _describe_uncovered(
     }
     most_first = sorted(filter(missing.get, missing), key=lambda query_id: -len(missing[query_id]))
     notes = [
-        make_note(run.dataset.queries[query_id], None, "; ".join(missing[query_id]))
-        for query_id in most_first
+        make_note(query, None, ("；" if query.lang == "zh" else "; ").join(missing[query.id]))
+        for query in map(run.dataset.queries.__getitem__, most_first)
     ]
     listed = Message(
         "The model listed {points:,} information points for {queries:,} of {of:,} queries, {vital:,} of them"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from judge.errors import CallError, InputError, SetupError, suggest_name
+from judge.errors import CallError, InputError, SetupError
 from judge.messages import Message, SeparatedNames
 from judge.records import EXPECTED, LEXICAL, RERANKER, Completion, Params, Prompt, Sampling
 
@@ -229,13 +230,15 @@ def check_embeddings(spec: str) -> str:
 
 
 def _suggest_provider(spec: str) -> str:
-    """Return the suggestion for the first unknown word of `spec`, "" without one."""
+    """Return the suggestion to correct the first unknown word of `spec`, "" without one."""
     names = [name.split(":") for name in (*PROVIDERS, LEXICAL, EXPECTED)]
     words = spec.split(":")
     for position, word in enumerate(words):
         next_words = {name[position] for name in names if name[:position] == words[:position] != name}
         if word not in next_words:
-            return suggest_name(word.casefold(), next_words)
+            near = get_close_matches(word.casefold(), next_words, n=1)
+            corrected = ":".join((*words[:position], *near, *words[position + 1 :]))
+            return Message("; did you mean {name!r}?", name=corrected) if near else ""
     return ""
 
 

@@ -95,8 +95,11 @@ def make_set_command(night: Path) -> str:
 
 def find_nights_folder(run: Path) -> Path:
     """Return the folder of the nights of which `run` is one; the default one when it belongs to none."""
-    run = run.resolve()
-    return run.parent if (run / NIGHT_FILE).exists() else Path(NIGHTS_FOLDER)
+    path = run.resolve()
+    if not (path / NIGHT_FILE).exists():
+        return Path(NIGHTS_FOLDER)
+    # Messages show the folder as the user named it.
+    return run.parent if run.parent.resolve() == path.parent else path.parent
 
 
 def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:

@@ -12,7 +12,7 @@ const GRADES = {
     binary: ["off topic, no help, or without content", "relevant: the answer or a useful part of it"],
   },
   zh: {
-    graded: ["离题，或没有实质内容", "切题，没有帮助", "相关，有答案中有用的一部分", "相关，直接给出完整答案"],
+    graded: ["离题，或没有实质内容", "切题，没有帮助", "相关，给出答案中有用的一部分", "相关，直接给出完整答案"],
     binary: ["离题、没有帮助，或没有实质内容", "相关，有答案或其中有用的一部分"],
   },
 };
@@ -136,7 +136,7 @@ const TEXTS = {
     no: "否",
     unsure: "不确定",
     colon: "：",
-    noLabel: "没有标注，judge agree 不计入此条",
+    noLabel: "不作标注，judge agree 不计入此条",
     comment: "备注",
     back: "上一条",
     forward: "下一条",

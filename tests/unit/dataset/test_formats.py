@@ -344,11 +344,15 @@ def test_the_first_visible_sheet_is_read_and_named_where_there_are_others(tmp_pa
     book.save(path)
     data = read_file(path)
     assert [query.text for query in data.queries.values()] == ["tea"]
-    assert data.warnings[0] == f"{path}: only its first visible sheet 'Data' is read, not 'More'"
+    warning = (
+        f"{path}: only its first visible sheet 'Data' is read, not 'More'; to read another one, move it to"
+        " the front"
+    )
+    assert data.warnings[0] == warning
     book["Data"].delete_rows(1)
     book.save(path)
     assert "lacks 'query' and 'snippet'; its columns are 'tea', 'leaf'. Rename" in get_refusal(path)
-    assert get_refusal(path).endswith("only its first visible sheet 'Data' is read, not 'More'")
+    assert get_refusal(path).endswith(warning)
     book["Data"].sheet_state = "hidden"
     book.active.sheet_state = "visible"
     book.move_sheet("More", -2)

@@ -37,17 +37,17 @@ def test_an_unknown_form_lists_the_forms(spec: str) -> None:
 
 
 @check_each(
-    ("spec", "provider"),
+    ("spec", "model"),
     [
-        ("opena:my-llm", "openai"),
-        ("OpenAI:gpt-4o", "openai"),
+        ("opena:my-llm", "openai:my-llm"),
+        ("OpenAI:gpt-4o", "openai:gpt-4o"),
         ("lexcal", "lexical"),
-        ("rerank:dashcope:m", "dashscope"),
-        ("decison:openai:m", "decision"),
+        ("rerank:dashcope:m", "rerank:dashscope:m"),
+        ("decison:openai:m", "decision:openai:m"),
     ],
 )
-def test_a_misspelt_provider_is_suggested(spec: str, provider: str) -> None:
-    with pytest.raises(SetupError, match=f"there is no model '{spec}'; did you mean '{provider}'\\?$"):
+def test_the_model_of_a_misspelt_provider_is_suggested(spec: str, model: str) -> None:
+    with pytest.raises(SetupError, match=f"there is no model '{spec}'; did you mean '{model}'\\?$"):
         open_model(spec, ServerAccess(None, KEYS, timeout=1, concurrency=1), SAMPLING)
 
 

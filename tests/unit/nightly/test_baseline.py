@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from judge import pipeline
 from judge.config.run import Config
 from judge.errors import InputError
 from judge.nightly import job
+from judge.nightly.baseline import find_nights_folder
 from tests.support.command_line import run_judge
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze
 
@@ -137,3 +139,17 @@ def test_a_first_night_on_which_an_engine_broke_is_refused_without_telling_to_se
     with pytest.raises(InputError, match="amber") as refused:
         job.set_baseline(small_project.nights / day, small_project.nights)
     assert "baseline set" not in str(refused.value)
+
+
+def test_the_folder_of_nights_is_written_as_the_user_wrote_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    night = Path("nights/2026-05-01")
+    night.mkdir(parents=True)
+    (night / "night.json").touch()
+    Path("latest").symlink_to(night)
+    assert find_nights_folder(night) == Path("nights")
+    assert find_nights_folder(Path("latest")) == tmp_path.resolve() / "nights"
+    monkeypatch.chdir(night)
+    assert find_nights_folder(Path()) == tmp_path.resolve() / "nights"

@@ -69,7 +69,7 @@ def test_reasons_are_in_chinese_also_when_the_record_is_read_again() -> None:
     record = replace(parse_record(make_night("2026-05-02")), status=decision.status, reasons=decision.reasons)
     record = replace(record, banner=make_banner(record))
     read = parse_record(to_json(record))
-    expected = ["还没有基线，因此不做比较；设置基线：judge baseline set runs/nights/2026-05-02"]
+    expected = ["还没有基线，因此不做比较；如需设置基线，请执行：judge baseline set runs/nights/2026-05-02"]
     assert [[reason.zh for reason in list_reasons(night)] for night in (record, read)] == [expected] * 2
     assert read.reasons[0].startswith("there is no baseline yet, so nothing is compared; to set one: judge")
 
