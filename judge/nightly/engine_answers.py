@@ -71,7 +71,7 @@ def find_without_text(
         if share is not None and share > max_empty and share - before > _LOST_TEXT:
             yield Message(
                 "{engine}: {share:.0%} of its results have an empty snippet, more than max_empty_snippets"
-                " {most:.0%}, so nothing was judged: {advice}, or raise max_empty_snippets in [nightly]",
+                " {most:.0%}, so nothing was judged; {advice}, or raise max_empty_snippets in [nightly]",
                 advice=advice,
                 engine=engine,
                 share=share,

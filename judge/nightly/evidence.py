@@ -256,7 +256,7 @@ def explain_unanswered_canaries(canaries: CanaryCheck | None, options: NightlyCo
     if isinstance(incomplete, LimitReached):  # the next start judges all canaries again
         yield Message(
             "max_calls or budget in {file} is too small for the canaries ({grades.judged:,} of"
-            " {grades.requested:,} judged): raise it, or lower canary_repeats in [nightly]",
+            " {grades.requested:,} judged); raise it, or lower canary_repeats in [nightly]",
             file=options.source.file,
             grades=grades,
         )
@@ -288,7 +288,7 @@ def explain_unjudged_pairs(
         yield run.incomplete.message
     elif run.calls_made == canary_calls:
         yield Message(
-            "max_calls or budget in {file} covers the canaries alone, which each start judges again: raise"
+            "max_calls or budget in {file} covers the canaries alone, which each start judges again; raise"
             " it, or lower canary_repeats in [nightly]",
             file=options.source.file,
         )

@@ -169,6 +169,8 @@ def test_an_engine_without_snippets_is_named_before_anything_is_judged() -> None
     find = partial(find_without_text, is_collected=True)
     (text,) = find({"bing": 0.9, "brave": 0.5}, {}, 0.5)
     assert text.startswith("bing: 90% of its results have an empty snippet, more than max_empty_snippets 50%")
+    # The trend shows a reason of an earlier night up to its advice.
+    assert text.partition("; ")[0].endswith("so nothing was judged")
     assert "Correct its `fields`" in text
     (text,) = find_without_text({"bing": 0.9}, {}, 0.5, is_collected=False)
     assert "fields" not in text

@@ -121,15 +121,15 @@ def test_a_name_is_accepted_only_when_canaries_were_compared() -> None:
     [
         (
             "max_calls = 100",
-            f"is too small for the canaries (100 of {CANARY_CALLS} judged): raise it",
+            f"is too small for the canaries (100 of {CANARY_CALLS} judged); raise it",
         ),
         (
             f"max_calls = {CANARY_CALLS}",
-            "covers the canaries alone, which each start judges again: raise it",
+            "covers the canaries alone, which each start judges again; raise it",
         ),
         (  # a call costs 110 tokens
             f"budget = {CANARY_CALLS * 0.00011}\nprice = [1.0, 1.0]",
-            "covers the canaries alone, which each start judges again: raise it",
+            "covers the canaries alone, which each start judges again; raise it",
         ),
     ],
 )
