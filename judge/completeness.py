@@ -1,8 +1,8 @@
 """Whether a run is complete: enough pairs have a grade, and enough questions besides an answer."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from judge.analysis.summary import Summary
@@ -20,7 +20,7 @@ from judge.errors import (
 )
 from judge.flags import TEXT_CUT, TEXT_MISSING, UNKNOWN_TEXT
 from judge.messages import Message, NameList, join_messages
-from judge.records import CONTENT_FILTER, Judgment
+from judge.records import CONTENT_FILTER, Judgment, PairKey
 
 #: What a run judges: the dataset of a user, that of a night, or the canaries of a night.
 RunKind = Literal["run", "night", "canaries"]
@@ -75,15 +75,22 @@ _ADVICE: Mapping[RunKind, _Advice] = {
 
 
 def check_run(
-    summary: Summary, judging: JudgingResult, asker: QuestionAsker, least: float, kind: RunKind
+    summary: Summary,
+    judging: JudgingResult,
+    asker: QuestionAsker,
+    least: float,
+    kind: RunKind,
+    controls: Collection[PairKey],
 ) -> tuple[RunIncomplete | None, list[str]]:
     """Return why a run is incomplete, None when it is complete, and warnings about what is missing in it.
 
     `asker` has asked the questions of dimensions; `least` is the share of pairs, and of the questions of each
-    dimension, that a complete run has.
+    dimension, that a complete run has. The `controls` are judged too, and count in neither.
     """
     warnings: list[str] = []
-    incomplete = _check_pairs(summary, judging, least, kind)
+    asked = len(judging.judgments) - len(controls) * summary.repeats * _count_members(summary)
+    of_pool = replace(judging, failures=[each for each in judging.failures if each.key not in controls])
+    incomplete = _check_pairs(summary, of_pool, asked, least, kind)
     if incomplete is None and asker.stopped is not None:
         message = Message(
             "the pairs are judged, but not all questions of the dimensions are answered: {reason}",
@@ -107,13 +114,18 @@ def check_run(
     return incomplete, warnings
 
 
+def _count_members(summary: Summary) -> int:
+    """Return how many models judge each pair."""
+    return len(summary.panel.members) if summary.panel else 1
+
+
 def _check_pairs(
-    summary: Summary, judging: JudgingResult, least: float, kind: RunKind
+    summary: Summary, judging: JudgingResult, asked: int, least: float, kind: RunKind
 ) -> RunIncomplete | None:
-    """Return why a run is incomplete and what to do, None when enough pairs are judged."""
+    """Return why a run is incomplete and what to do, None when enough of the `asked` pairs are judged."""
     members = summary.panel.members if summary.panel else ()
     of_assessor = summary.judgments - summary.labelled
-    wanted = of_assessor * (len(members) or 1)
+    wanted = of_assessor * _count_members(summary)
     if judging.stopped is not None:
         judged = sum(member.judged for member in members) if members else summary.judged - summary.labelled
         message = Message(
@@ -154,7 +166,7 @@ def _check_pairs(
             " {advice}",
             coverage=summary.coverage,
             least=least,
-            failures=describe_failures(judging.failures, len(judging.judgments)),
+            failures=describe_failures(judging.failures, asked),
             advice=advise_on_failed_pairs(judging.failures, kind),
         )
     return None

@@ -109,7 +109,9 @@ def run(
         cache = FileCache(make_cache_path(store_file))
         judged_run = replace(judged_run, spec=spec, dimensions=dimensions)
         result = finish_run(folder, judged_run, cache, with_report=kind == "run")
-    incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage, kind)
+    incomplete, warnings = check_run(
+        result.summary, judging, asker, config.min_coverage, kind, controls=selection.mismatched
+    )
     if incomplete:  # its message names options: in a file, these are keys
         incomplete.message = config.source.name_keys_in(incomplete.message)
     return replace(

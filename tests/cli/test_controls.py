@@ -191,6 +191,9 @@ def test_the_ideal_of_a_partly_graded_pool_is_no_ceiling(tmp_path: Path) -> None
             *make_words(data, server), "--controls", "--control-pairs", 5, "--out", tmp_path / "run"
         )
     assert "control:ideal is not a ceiling" in " ".join(result.stdout.split())
+    # The controls count neither in the share nor in the failures: 8 pairs of 64 have no grade.
+    assert "only 87.50% of the pairs were judged" in result.stderr
+    assert "(8 of 64 failed: " in result.stderr
     ideal = read_summary(tmp_path / "run")["controls"]["ideal"]
     # 4 relevant pairs on each of the other seven queries.
     assert (ideal["P@5"]["mean"], ideal["P@5"]["queries"]) == (pytest.approx(0.8), 7)
