@@ -13,6 +13,8 @@ from tests.support.cases import check_each
         ("meta-llama/Llama-3.1-8B", "Meta"),
         ("google_serper", "Google"),
         ("百度搜索", "Baidu"),
+        ("必应国际版", "Microsoft"),
+        ("谷歌", "Google"),
         ("brave", None),
         ("searxng", None),
         ("metasearch", None),
