@@ -152,8 +152,11 @@ def _add_correlations(run: JudgedRun, result: DimensionResult) -> DimensionResul
 
 
 def compute_pearson_r(sums: Floats) -> Floats:
-    """Return Pearson's r of the sums (..., 6) of 1, x, y, x², y², xy; NaN where x or y is constant."""
+    """Return Pearson's r of the sums (..., 6) of 1, x, y, x², y², xy.
+
+    It is NaN where x or y is constant, and for two queries, which are always on a line.
+    """
     n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     spread = (n * xx - x * x) * (n * yy - y * y)
     # Rounding leaves a constant with a spread near 0.
-    return divide(n * xy - x * y, np.sqrt(np.where(spread > 1e-9, spread, 0.0)), np.nan)
+    return divide(n * xy - x * y, np.sqrt(np.where((spread > 1e-9) & (n > 2), spread, 0.0)), np.nan)

@@ -62,7 +62,9 @@ def test_answers_are_graded_by_the_reference(tmp_path: Path) -> None:
     assert set(values["answers"].values()) == {None}
 
 
-def test_the_correlation_is_pearsons() -> None:
-    x, y = np.random.default_rng(3).random((2, 20))
-    sums = np.stack([np.ones(20), x, y, x * x, y * y, x * y], axis=1).sum(0)
-    assert float(compute_pearson_r(sums)) == pytest.approx(scipy.stats.pearsonr(x, y).statistic, abs=1e-12)
+@pytest.mark.parametrize("count", [2, 3, 20])
+def test_the_correlation_is_pearsons_and_two_queries_have_none(count: int) -> None:
+    x, y = np.random.default_rng(3).random((2, count))
+    sums = np.stack([np.ones(count), x, y, x * x, y * y, x * y], axis=1).sum(0)
+    expected = scipy.stats.pearsonr(x, y).statistic if count > 2 else np.nan
+    assert float(compute_pearson_r(sums)) == pytest.approx(expected, abs=1e-12, nan_ok=True)
