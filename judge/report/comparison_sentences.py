@@ -238,7 +238,7 @@ def describe_difference(t: Translator, comparison: PairComparison) -> str:
     if is_unsure(comparison):
         robust = t(", robust to any grades") if comparison.robust else ""
         size += t(
-            "; with any grades of the unjudged {bounds[0]:+.4f} to {bounds[1]:+.4f}{robust}",
+            "; with any grades of the unjudged {bounds[0]:.4f} to {bounds[1]:.4f}{robust}",
             bounds=comparison.bounds,
             robust=robust,
         )

@@ -332,14 +332,14 @@ def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> Non
     a = [value + step for value, step in zip(b, [0.25, 0.35] * 10, strict=True)]
     (row,) = summarise_scores([a, b], lowest=[[each - 0.1 for each in a], b], highest=[a, b]).comparisons
     assert (
-        "; with any grades of the unjudged +0.2000 to +0.3000, robust to any grades; "
+        "; with any grades of the unjudged 0.2000 to 0.3000, robust to any grades; "
         in describe_difference(ENGLISH, row)
     )
-    assert "；未评定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不会改变结论；" in describe_difference(
+    assert "；未评定的摘要取任意等级时为 0.2000 到 0.3000，任何等级都不会改变结论；" in describe_difference(
         CHINESE, row
     )
     (row,) = summarise_scores([a, b], lowest=[[each - 0.29 for each in a], b], highest=[a, b]).comparisons
-    assert "; with any grades of the unjudged +0.0100 to +0.3000; " in describe_difference(ENGLISH, row)
+    assert "; with any grades of the unjudged 0.0100 to 0.3000; " in describe_difference(ENGLISH, row)
     (row,) = summarise_scores([a, b]).comparisons
     assert "unjudged" not in describe_difference(ENGLISH, row)
 
