@@ -214,7 +214,7 @@ def test_a_wrong_value_of_collecting_is_found_in_its_table(old: str, new: str, w
             "site_grades = true\nmodel = 'lexical'",
             "site_grades = true asks a language model, and lexical gives no texts; name a language model"
             " first, such as openai:NAME",
-            "site_grades = true 需要语言模型，而 lexical 不生成文本；请将语言模型放在第一位，"
+            "site_grades = true 需要语言模型，而 lexical 不生成文本；请将第一个模型设为语言模型，"
             "例如 openai:NAME",
         ),
         (
