@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from judge.analysis.pair_plan import DrawOptions
     from judge.analysis.planned_order import PlannedComparison
     from judge.records import ScaleName
+    from judge.runs.labelling_plan import LabellingPlan
 
 _OF_PAIRS = ("--engines", "--rounds", "--seed", "--out", "--measure")
 #: The forms of judge agree, and the options that each of them takes.
@@ -275,13 +276,22 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
         print_message(
             "Label in the order of the file. The reserve replaces queries without a value: by the assessor's"
             " grades, {plan.measure} has no value on {plan.without_value} of {plan.queries}, because nothing"
-            " in the pool has a relevant grade, or an engine failed or has no row. With all {total} labelled,"
-            " {size} have a value with a probability of 95% or more. You can stop when {plan.count} have a"
-            " value.",
-            total=plan.count + plan.reserve,
-            size=size,
+            " in the pool has a relevant grade, or an engine failed or has no row. {outlook} You can stop"
+            " when {plan.count} have a value.",
+            outlook=_describe_reserve(plan, size),
             plan=plan,
         )
+
+
+def _describe_reserve(plan: LabellingPlan, size: str) -> str:
+    """Return whether enough queries have a value when all of a plan is labelled."""
+    if plan.count + plan.reserve == plan.queries:
+        return t("These are all queries of the run, and possibly fewer than {size} have a value.", size=size)
+    return t(
+        "With all {total} labelled, {size} have a value with a probability of 95% or more.",
+        total=plan.count + plan.reserve,
+        size=size,
+    )
 
 
 def _print_labelling(run: Path, path: Path, pairs: str, *plan: str) -> None:
