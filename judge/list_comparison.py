@@ -195,6 +195,10 @@ def _compare_with_measure(run: JudgedRun, plan: ListComparison, preferences: dic
         a, b = (scores.get((engine, query_id)) for engine in (plan.a, plan.b))
         if a is not None and b is not None:
             products.append((a - b) * preference)
+    if not any(products):
+        return Message(
+            "No query has a preferred engine by both the model and {measure}.", measure=str(measure)
+        )
     return Message(
         "{measure} prefers the same engine on {same:,} of the {of:,} queries where both prefer one.",
         measure=str(measure),

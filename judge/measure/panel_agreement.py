@@ -40,7 +40,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class MemberPair:
-    """The agreement of members `a` and `b` on the `n` pairs that both graded.
+    """The agreement of members `a` and `b` in the `n` judgments that have a grade of both.
 
     `same` is the share of equal grades, `kappa` Cohen's with quadratic weights, None where both gave the
     same grade to all.

@@ -224,7 +224,7 @@ def _describe_member_pair(t: Translator, member_pair: MemberPair, scale: ScaleNa
         if scale == "graded":
             agreement += t(", where large differences count more")
     return t(
-        "{pair.a} and {pair.b} give the same grade to {pair.same:.1%} of {pair.n:,} pairs ({agreement}).",
+        "{pair.a} and {pair.b} give the same grade in {pair.same:.1%} of {pair.n:,} judgments ({agreement}).",
         pair=member_pair,
         agreement=agreement,
     )

@@ -68,7 +68,7 @@ def test_each_member_s_verdicts_are_kept_and_the_median_counts(tmp_path: Path) -
     assert [member["name"] for member in panel["members"]] == ["openai:plain/graded", "openai:kind/graded"]
     assert (panel["judged"], panel["ties"], panel["split"]) == (48, 36, 36)
     assert panel["pairs"][0]["same"] == pytest.approx(12 / 48)
-    assert "give the same grade to 25.0% of 48 pairs" in completed.stdout
+    assert "give the same grade in 25.0% of 48 judgments" in completed.stdout
     assert (
         "differ on 36 of 48 judgments; 36 of these are ties, where it takes the lower grade"
         in completed.stdout
@@ -76,7 +76,7 @@ def test_each_member_s_verdicts_are_kept_and_the_median_counts(tmp_path: Path) -
     # How far members agree is no warning.
     warnings, facts = (out / "report.html").read_text(encoding="utf-8").split("How it was judged")
     assert "all calls behind the verdicts of this run, those of earlier runs included" in facts
-    for sentence in ("give the same grade to 25.0% of 48 pairs", "36 of these are ties"):
+    for sentence in ("give the same grade in 25.0% of 48 judgments", "36 of these are ties"):
         assert sentence in facts
         assert sentence not in warnings
 

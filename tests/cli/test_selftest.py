@@ -274,12 +274,13 @@ def test_the_command_prints_its_cost_and_its_result(tmp_path: Path) -> None:
     words = ("selftest", "-m", "lexical", "--out", tmp_path / "runs" / "any")
     result = run_judge(*words)
     assert result.returncode == 0, result.stderr
-    assert "440 calls" in result.stdout
     assert "all hostile or empty snippets" in result.stdout
     assert [line.partition(":")[0] for line in result.stderr.splitlines()] == [
         "1/2 run prompt",
         "2/2 plain prompt",
     ]
+    # The lexical model judges without a call.
+    assert result.stdout.startswith("self-test: 440 judgments, half of them with a plain prompt\n")
     assert result.stdout.splitlines()[-1] == (
         "Bad: this assessor is not reliable: 30% of relevant snippets got too low a grade, clearly more than"
         " 10%. Do not choose an engine by it. Test another model with judge selftest -m MODEL, or other"

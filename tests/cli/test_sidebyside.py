@@ -100,6 +100,13 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     assert list(names) == ["sidebyside: x, y"]
 
 
+def test_ties_alone_agree_with_no_measure(run: Path) -> None:
+    tie = Reply(text=json.dumps({"reason": "both help", "better": "tie"}))
+    with LoopbackServer(lambda _: tie) as server:
+        result = run_judge("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url", server.openai_url)
+    assert "sidebyside: No query has a preferred engine by both the model and nDCG@10." in result.stdout
+
+
 def test_another_thread_can_end_the_comparison(run: Path, server: LoopbackServer) -> None:
     """What an interrupted notebook cell does."""
     cancel_token = CancelToken()

@@ -199,9 +199,9 @@ def _format_usd(amount: float) -> str:
 
 
 def describe_plan(needed: int, to_pay: int) -> str:
-    """Return how many calls a self-test takes."""
+    """Return how many judgments a self-test takes."""
     return t(
-        "self-test: {count:,} calls, half of them with a plain prompt{stored}",
+        "self-test: {count:,} judgments, half of them with a plain prompt{stored}",
         count=needed,
         stored=t("; {count:,} of them known already", count=needed - to_pay) if to_pay < needed else "",
     )
