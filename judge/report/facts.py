@@ -99,7 +99,9 @@ def iter_facts(
         warnings = _escape_texts(map(make_text, extras.order.warnings))
         yield make_text("order by labels on drawn pairs"), [*_describe_order(extras.order), *warnings]
     if summary.cost:
-        scope = make_text("all calls behind the verdicts of this run, those of earlier runs included")
+        scope = make_text(
+            "all calls behind the verdicts and answers of this run, those of earlier runs included"
+        )
         yield make_text("cost"), [build_text(describe_cost, summary.cost), scope]
 
 

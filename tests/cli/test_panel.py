@@ -47,7 +47,7 @@ def test_each_member_s_verdicts_are_kept_and_the_median_counts(tmp_path: Path) -
         again = run_judge(*words)
         assert again.returncode == 0
         assert len(server.requests) == 2 * 48
-    earlier = "(of all 96 calls behind the verdicts, those of earlier runs included)"
+    earlier = "(of all 96 calls behind the verdicts and answers, those of earlier runs included)"
     assert [earlier in result.stdout for result in (completed, again)] == [False, True]
     assert read_files(out) == first
     result = read_results(out)
@@ -75,7 +75,7 @@ def test_each_member_s_verdicts_are_kept_and_the_median_counts(tmp_path: Path) -
     )
     # How far members agree is no warning.
     warnings, facts = (out / "report.html").read_text(encoding="utf-8").split("How it was judged")
-    assert "all calls behind the verdicts of this run, those of earlier runs included" in facts
+    assert "all calls behind the verdicts and answers of this run, those of earlier runs included" in facts
     for sentence in ("give the same grade in 25.0% of 48 judgments", "36 of these are ties"):
         assert sentence in facts
         assert sentence not in warnings

@@ -147,20 +147,31 @@ def _describe_judging(result: RunResult) -> Iterator[str]:
         yield t("the dataset holds no result, so there was nothing to judge")
         return
     wanted, judged = summary.judgments - summary.labelled, summary.judged - summary.labelled
-    if not wanted:
-        return
-    yield t(
-        "{judged:,} of {wanted:,} judged by {assessor} ({share}); {calls}; in total {tokens:,} tokens"
-        "{earlier}{cost}",
-        judged=judged,
-        wanted=wanted,
-        assessor=summary.assessor,
-        share=format_share(judged / wanted, form=".1%"),
+    spending = _describe_spending(result)
+    if wanted:
+        yield t(
+            "{judged:,} of {wanted:,} judged by {assessor} ({share}); {spending}",
+            judged=judged,
+            wanted=wanted,
+            assessor=summary.assessor,
+            share=format_share(judged / wanted, form=".1%"),
+            spending=spending,
+        )
+    elif cost and cost.calls:
+        # People graded every pair; the calls are for a sample, thresholds, controls or dimensions.
+        yield spending
+
+
+def _describe_spending(result: RunResult) -> str:
+    """Return the calls of this command, and the tokens and the cost of all calls of the run."""
+    cost = result.summary.cost
+    return t(
+        "{calls}; in total {tokens:,} tokens{earlier}{cost}",
         calls=format_new_call_count(t, result.calls_made),
         tokens=cost.prompt_tokens + cost.completion_tokens if cost else 0,
         cost=_describe_cost(cost) if cost else "",
         earlier=t(
-            " (of all {calls} behind the verdicts, those of earlier runs included)",
+            " (of all {calls} behind the verdicts and answers, those of earlier runs included)",
             calls=format_call_count(t, cost.calls),
         )
         if cost and cost.calls > result.calls_made
@@ -172,7 +183,9 @@ def _describe_cost(cost: RunCost) -> str:
     """Return what a run cost, the day of the price, and the calls whose cost is not known."""
     price, amount = cost.price, format_cost(t, cost)
     if amount is None:
-        text = t("; cost unknown") if price else t("; price unknown: --price or --prices gives one")
+        text = t(
+            "; cost unknown" if price else "; price unknown: judge run --price or --prices gives one",
+        )
     else:
         text = t(", {amount}", amount=amount) if amount else ""
         if amount and price and price.as_of:
