@@ -106,14 +106,16 @@ def _describe_unknown_measure(name: str) -> str:
     synonym = _SYNONYMS.get(re.sub(r"[\W_]", "", name).casefold())
     folded = {kind.casefold(): kind for kind in MEASURE_KINDS}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)
-    names = SeparatedNames(kind.syntax for kind in _KINDS)
     if not (synonym or near):
-        return Message("there is no measure {name!r}; there are {names}", name=name, names=names)
+        return Message(
+            "there is no measure {name!r}; write one of {names}; judge measures explains them",
+            name=name,
+            names=SeparatedNames(MEASURE_KINDS),
+        )
     return Message(
-        "there is no measure {name!r}; did you mean {guess}? There are {names}",
+        "there is no measure {name!r}; did you mean {guess}? judge measures lists all",
         name=name,
         guess=synonym or folded[near[0]],
-        names=names,
     )
 
 

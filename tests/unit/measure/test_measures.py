@@ -82,7 +82,10 @@ def test_an_alias_of_ir_measures_names_its_measure(alias: str, measure: str) -> 
     [
         ("hit_rate@5", "did you mean Success?"),
         ("nDGC@10", "did you mean nDCG?"),
-        ("Bpref", "; there are nDCG"),
+        (
+            "Bpref",
+            "there is no measure 'Bpref'; write one of nDCG, AP, P, R, RR, Success, SetP, sDCG, DCG, RBP",
+        ),
         ("nDCG@", "is not a measure"),
         ("nDCG(10", "is not a measure"),
         ("", "is not a measure"),
