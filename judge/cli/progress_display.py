@@ -41,13 +41,13 @@ class ProgressWords:
 
 
 JUDGING = ProgressWords(
-    "judging pairs", "judging {count:,} pair", "judging {count:,} pairs", "{done:,} of {total:,} judged"
+    "judging pairs", "making {count:,} judgment", "making {count:,} judgments", "{done:,} of {total:,} judged"
 )
 CANARIES = ProgressWords(
     "judging canary pairs",
-    "judging {count:,} canary pair",
-    "judging {count:,} canary pairs",
-    "{done:,} of {total:,} canary pairs judged",
+    "making {count:,} canary judgment",
+    "making {count:,} canary judgments",
+    "{done:,} of {total:,} canary judgments made",
     "canaries",
 )
 #: What is asked for stands before them.

@@ -55,11 +55,11 @@ def test_lines_of_a_panel_name_its_member_within_eighty_columns() -> None:
         lines.set_status("waiting for the first answer from api.example.com:8000, 12 s")
     lines.begin(9, 0, title="3/3 lexical/graded")
     assert log.getvalue().splitlines() == [
-        "2/3 openai:qwen-plus-2025-07-28…: judging 4,988 pairs; the other 12 need no call",
+        "2/3 openai:qwen-plus-2025-07…: making 4,988 judgments; the other 12 need no call",
         "2/3 open…: 14 of 5,000 judged, 0 failed, 0.2/s, $0.1234 so far, about 6.9 h left",
         "2/3 open…: 16 of 5,000 judged, 0 failed, 0.2/s, $0.1234 so far, about 6.9 h left",
         "2/3 openai:qwen-p…: waiting for the first answer from api.example.com:8000, 12 s",
-        "3/3 lexical/graded: judging 9 pairs",
+        "3/3 lexical/graded: making 9 judgments",
     ]
 
 
@@ -68,7 +68,7 @@ def test_a_chinese_name_of_a_member_takes_two_columns_a_character() -> None:
     lines = ProgressLines(stream)
     lines.begin(5000, 12, title="2/3 openai:" + "通义千问模型" * 6)
     [line] = stream.getvalue().splitlines()
-    assert line == "2/3 openai:通义千问模型通义千问…: judging 4,988 pairs; the other 12 need no call"
+    assert line == "2/3 openai:通义千问模型通义 …: making 4,988 judgments; the other 12 need no call"
     assert count_columns(line) <= 80
 
 

@@ -187,10 +187,10 @@ def test_the_command_that_sets_a_baseline_names_the_run(small_project: NightlyPr
 
 def test_progress_says_what_is_judged(project: NightlyProject) -> None:
     done = CliRunner().invoke(app, ["nightly", str(project.toml), "--date", project.begin_day()])
-    lines = [line for line in done.stderr.splitlines() if line.startswith("judging ")]
+    lines = [line for line in done.stderr.splitlines() if line.startswith("making ")]
     assert [line.partition(";")[0] for line in lines] == [
-        f"judging {CANARY_CALLS} canary pairs",
-        f"judging {json.loads(project.read_file('2026-05-01'))['judgments']} pairs",
+        f"making {CANARY_CALLS} canary judgments",
+        f"making {json.loads(project.read_file('2026-05-01'))['judgments']} judgments",
     ]
 
 
