@@ -183,7 +183,10 @@ def iter_segment_tables(summary: Summary) -> Iterator[PageTable]:
         rows = []
         for value, part in values.items():
             means = [part.engines.get(engine, {}).get(measure) for engine in order]
-            cells = [_format_mean(mean) if mean else _make_cell(None) for mean in means]
+            cells = [
+                _format_mean(mean, mean.n if mean.n != part.queries else None) if mean else _make_cell(None)
+                for mean in means
+            ]
             leads = [f"{row.a} > {row.b}" for row in part.comparisons if row.winner]
             separated = (
                 Bilingual(*(mark.join(leads) for mark in make_text("; "))) if leads else make_text("none")

@@ -216,12 +216,20 @@ def _describe_segments(summary: Summary, measure: str) -> Iterator[str]:
 
 
 def _describe_segment(segment: SegmentResult, measure: str, summary: Summary) -> str:
-    """Return the means, best first, and by the measure that decides, which engines are separated."""
+    """Return the means, best first, and by the measure that decides, which engines are separated.
+
+    A mean over fewer queries than the segment has says how many.
+    """
     means = {
         engine: mean for engine, row in segment.engines.items() if (mean := row[measure].mean) is not None
     }
+    counts = {
+        engine: t(" ({queries})", queries=format_query_count(t, n))
+        for engine in means
+        if (n := segment.engines[engine][measure].n) != segment.queries
+    }
     best_first = rank_engines(means)
-    listing = t(", ").join(f"{engine} {means[engine]:.3f}" for engine in best_first)
+    listing = t(", ").join(f"{engine} {means[engine]:.3f}{counts.get(engine, '')}" for engine in best_first)
     if not listing:
         return t("nothing to average")
     if not segment.comparisons or measure != summary.deciding_measure:

@@ -212,6 +212,18 @@ def test_chinese_has_the_same_lines_and_numbers_and_no_english_word(three_engine
             assert sorted(re.findall(r"\d+\.\d+", line)) == sorted(re.findall(r"\d+\.\d+", translation))
 
 
+def test_a_mean_over_fewer_queries_than_its_segment_says_how_many(tmp_path: Path) -> None:
+    failed = {"engine": "sogou", "query_id": "q1"}
+    rows = [row for row in make_rows(("bing", "sogou")) if not failed.items() <= row.items()]
+    rows.append(
+        {**rows[0], **failed, "query": "signs of anaemia in a puppy?", "topic": "vet", "error": "503"}
+    )
+    del rows[-1]["snippet"], rows[-1]["rank"]
+    output = render_tables(summarise_run(tmp_path / "run", rows))
+    assert re.search(r"\nlang en \(5 queries\), nDCG@5: .*sogou \d\.\d{3} \(4 queries\)", output)
+    assert re.search(r"\nlang zh \(3 queries\), nDCG@5: .*sogou \d\.\d{3}(,|;)", output)
+
+
 def test_engines_that_return_the_same_have_no_interval(tmp_path: Path) -> None:
     rows = make_rows(("bing",))
     result = summarise_run(tmp_path / "run", [*rows, *({**row, "engine": "sogou"} for row in rows)])

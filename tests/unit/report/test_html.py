@@ -292,6 +292,15 @@ def test_a_very_small_p_is_not_0(demo: Path) -> None:
     assert shown[4] == "< 0.0001"
 
 
+def test_a_mean_over_fewer_queries_than_its_segment_says_how_many(demo: Path) -> None:
+    """In the example, compass fails on one of 6 English queries."""
+    (table,) = page_tables.iter_segment_tables(load_summary(RunFolder(demo)))
+    compass = [title.en for title in table.head].index("compass") - 1
+    counts = {lang: [cell.under.partition("n = ")[2] for cell in cells] for lang, cells in table.rows}
+    assert [counts[lang][compass] for lang in ("en", "zh")] == ["5", ""]
+    assert sum(map(bool, counts["en"])) == 1
+
+
 def test_names_are_cut_put_on_one_line_and_told_apart() -> None:
     assert truncate("abc", 2) == ("ab", 1)
     assert fit_on_line("a\nb" + "x" * 300) == "a\\nb" + "x" * 197 + "…"
