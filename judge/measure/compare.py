@@ -50,11 +50,12 @@ class PairComparison:
     in words: "better" (`a` is, and is the `winner`), "not separated", or "undetermined" when the interval
     excludes 0 and the worst-case range does not. `difference` is the mean of a - b over the `n` queries
     where both have a value, `ci95` its simultaneous 95% interval (wider by a tenth of the worst case where
-    pairs are unjudged), `p_adjusted` its p-value adjusted for all comparisons by the measure: at most 0.05
-    exactly when the interval excludes 0. `bounds` is its range over all grades of the unjudged snippets.
-    `d_z` is the difference divided by its standard deviation `sd`. Engine `a` has the higher value on `wins`
-    queries, `b` on `losses`. `robust` says whether the interval still excludes 0 with the least favourable
-    grades of the unjudged snippets, None where no engine is better.
+    pairs are unjudged; without a test, the whole range of the measure), `p_adjusted` its p-value adjusted
+    for all comparisons by the measure: at most 0.05 exactly when the interval excludes 0. `bounds` is its
+    range over all grades of the unjudged snippets. `d_z` is the difference divided by its standard deviation
+    `sd`. Engine `a` has the higher value on `wins` queries, `b` on `losses`. `robust` says whether the
+    interval still excludes 0 with the least favourable grades of the unjudged snippets, None where no engine
+    is better.
 
     `detectable` is the true difference that `n` queries find with 80% power, `detectable_doubled` the same
     for 2·n queries, None where the measure has no such difference. `at_least_queries` is the least number of
