@@ -60,8 +60,11 @@ def iter_facts(
     `languages` are those of the queries; the prompt of another one was not used.
     """
     yield make_text("assessor"), [Bilingual.repeat(fit_on_line(summary.assessor))]
-    if prompts := [fit_on_line(name) for lang, name in extras.prompts.items() if lang in languages]:
-        yield make_text("prompt"), [build_text(Translator.list_names, prompts)]
+    # A reranker has one name for both languages.
+    if prompts := dict.fromkeys(
+        fit_on_line(name) for lang, name in extras.prompts.items() if lang in languages
+    ):
+        yield make_text("prompt"), [build_text(Translator.list_names, list(prompts))]
     graded = make_text("graded: 0 to 3, relevant from {least}", least=summary.relevant_from)
     is_binary = summary.scale == "binary"
     yield make_text("scale"), [make_text("binary: relevant or not") if is_binary else graded]

@@ -25,6 +25,7 @@ from judge.report.display_text import (
     truncate,
     use_display_names,
 )
+from judge.report.facts import ReportExtras, iter_facts
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
 from tests.support.cases import check_each
@@ -282,6 +283,14 @@ def test_the_page_shows_the_remarks_of_an_assessor_in_both_languages(demo: Path)
     text = render_queries(summary, lambda places: iter(()))
     assert f'<span class="en">{remark}</span>' in text
     assert "提示词展示了已标注的示例：英文 3 个，中文 0 个。" in text
+
+
+def test_a_prompt_of_both_languages_is_named_once(demo: Path) -> None:
+    extras = ReportExtras(prompts={"zh": "rerank-1", "en": "rerank-1"})
+    facts = {
+        name.en: texts for name, texts in iter_facts(load_summary(RunFolder(demo)), extras, ("zh", "en"))
+    }
+    assert facts["prompt"] == [("rerank-1", "rerank-1")]
 
 
 def test_a_very_small_p_is_not_0(demo: Path) -> None:
