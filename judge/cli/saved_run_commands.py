@@ -14,7 +14,7 @@ from judge.cli.options import (
     make_option,
     takes_options,
 )
-from judge.cli.terminal import make_console, parse_measure_names, print_json, t
+from judge.cli.terminal import make_console, parse_measure_names, print_json, print_message, t
 from judge.models.providers import EMBEDDING_FORMS
 
 
@@ -121,7 +121,7 @@ def measures() -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from judge.measure.measures import MEASURE_KINDS
+    from judge.measure.measures import MEASURE_KINDS, PARAMETER_MEANINGS
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in (t("measure"), t("what it says of one query"), t("source")):
@@ -129,6 +129,9 @@ def measures() -> None:
     for kind in MEASURE_KINDS.values():
         table.add_row(Text(kind.syntax), t(kind.meaning), t(kind.source))
     make_console().print(table)
+    print_message("What is in square brackets can be left out. Without @k, a measure reads all judged ranks.")
+    for meaning in PARAMETER_MEANINGS.values():
+        print_message(meaning)
 
 
 def show(

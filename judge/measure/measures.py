@@ -19,6 +19,16 @@ from judge.records import Scale
 PARAMETER_EXAMPLES = {
     "own": "own", "granular": "granular", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"
 }  # fmt: skip
+#: What each parameter means.
+PARAMETER_MEANINGS = {
+    "own": Message("own: divide by the engine's own list; not for comparing engines"),
+    "granular": Message(
+        "granular: the mean of 1 / rank over all relevant results; not for comparing engines"
+    ),
+    "rel": Message("rel=1: the lowest grade that counts as relevant (default: that of the run)"),
+    "dcg": Message("dcg='exp-log2': the gain is 2^grade - 1 (default: the grade)"),
+    "p": Message("p=0.8: the probability that the reader goes on (default: 0.8)"),
+}
 # Parameters without a value.
 _FLAGS = ("own", "granular")
 
@@ -65,8 +75,7 @@ _KINDS = (
         Message("trec_eval recall, relative to the pool"),
         pool_free=False),
     MeasureKind("RR", "optional", ("granular", "rel"),
-        "1 / rank of the first relevant result; its mean is MRR. granular: the mean of 1 / rank over"
-        " all relevant results",
+        "1 / rank of the first relevant result, 0 without one; its mean is MRR",
         "Voorhees 1999 (trec_eval recip_rank); granular: LlamaIndex"),
     MeasureKind("Success", "needed", ("rel",),
         "1 when a relevant result is in the first k, else 0; the hit rate",

@@ -360,6 +360,8 @@ def test_measures_are_listed_as_they_are_written() -> None:
     output = run_judge("measures").stdout
     for name in ("nDCG[(own, dcg='exp-log2')][@k]", "AP[(own, rel=1)][@k]", "SetP", "RBP", "Judged@k"):
         assert name in output
+    for parameter in ("own", "granular", "rel=1", "dcg='exp-log2'", "p=0.8"):
+        assert f"\n{parameter}: " in output
 
 
 def test_help_lists_every_command() -> None:
