@@ -214,7 +214,7 @@ def run_command(words: Sequence[str]) -> Result:
     errors = io.StringIO()
     with redirect_stdout(io.StringIO()), redirect_stderr(errors):
         code = _run_for_exit_code(lambda: build_commands()(list(words), standalone_mode=False))
-    progress = ("judging ", "repeat ")
+    progress = ("making ", "repeat ")
     lines = errors.getvalue().splitlines(keepends=True)
     return Result(code, "".join(line for line in lines if not line.startswith(progress)))
 
