@@ -90,7 +90,8 @@ def iter_alignment_parts(summary: AlignmentSummary, run: Path) -> Iterator[Part]
         "helps": t("The map helps: {measure} is higher after it.", measure=name_mean(name)),
         "harms": t("The map harms: {measure} is lower after it.", measure=name_mean(name)),
         "not separated": t(
-            "The map does not help: {measure} is not separated from before (the difference may be chance).",
+            "It is open whether the map helps: {measure} before and after it is not separated (the difference"
+            " may be chance).",
             measure=name_mean(name),
         ),
     }
