@@ -864,7 +864,7 @@ def test_columns_with_several_values_for_one_query_are_named_in_order() -> None:
     [
         (
             [{"query_id": "1", "query": "tea"}, {"query_id": "1", "query": "coffee"}],
-            "第 2 行：'1' 的查询在此处为 'coffee'，在第 1 行为 'tea'；请为每条查询指定不同的 ID",
+            "第 2 行：查询 ID '1' 在此处对应 'coffee'，在第 1 行对应 'tea'；请为每条查询指定不同的 ID",
         ),
         (
             [{"query": "tea", "reference": "green"}, {"query": "tea", "reference": "black"}],
