@@ -12,7 +12,7 @@ from judge.flags import EMPTY_SNIPPET, LABEL
 from judge.injection.patterns import INJECTION_FLAGS
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
-from judge.measure.engine_summary import EngineResult, summarise_engines
+from judge.measure.engine_summary import EngineSummary, summarise_engines
 from judge.measure.measures import Measure
 from judge.measure.numeric import TIE, convert_non_finite
 from judge.measure.panel_agreement import measure_panel_agreement
@@ -155,7 +155,7 @@ def _describe_measures(measures: Iterable[Measure], longest: int) -> Iterator[tu
             yield str(measure), note
 
 
-def _count_undefined(engines: Collection[EngineResult]) -> dict[str, int]:
+def _count_undefined(engines: Collection[EngineSummary]) -> dict[str, int]:
     """Return, for each measure, on how many queries it is undefined (the most of any engine), where any."""
     names = dict.fromkeys(name for engine in engines for name in engine.measures)
     most = {name: max(engine.measures[name].undefined for engine in engines) for name in names}

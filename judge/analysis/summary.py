@@ -12,7 +12,7 @@ from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
 from judge.analysis.shared_vendors import SharedVendor
 from judge.errors import InputError
 from judge.measure.compare import PairComparison
-from judge.measure.engine_summary import EngineResult
+from judge.measure.engine_summary import EngineSummary
 from judge.measure.intervals import CountedShare, StatisticValue
 from judge.measure.measures import parse_measure
 from judge.measure.numeric import make_mean_key
@@ -185,7 +185,7 @@ class Summary:
     notes: Mapping[str, str]
     #: On how many queries a measure is undefined, the most of any engine.
     undefined: Mapping[str, int]
-    engines: Mapping[str, EngineResult]
+    engines: Mapping[str, EngineSummary]
     comparisons: tuple[PairComparison, ...]
     own_list_reversal: OwnListReversal | None
     segments: Mapping[str, Mapping[str, SegmentResult]]

@@ -53,8 +53,8 @@ class BatchRunner:
         self.warnings: list[Message] = []
         self._assessor = assessor
         self._api, self._table = batch_client.api, batch_client.table
-        self._token, self._price = batch_client.client.cancel_token, batch_client.client.price
-        self._spend_limit = batch_client.client.spend_limit
+        self._token, self._price = batch_client.model_client.cancel_token, batch_client.model_client.price
+        self._spend_limit = batch_client.model_client.spend_limit
         #: The reserved costs of the batches that this process submitted.
         self._costs: dict[str, Sequence[float]] = {}
         self._ended = 0

@@ -52,7 +52,7 @@ class BatchClient:
     """
 
     api: BatchApi
-    client: ModelClient
+    model_client: ModelClient
     table: BatchTable
     status: str = ""
 
@@ -102,14 +102,14 @@ class BatchClient:
                 raise self._make_lookup_error(error) from error
             if batch_status is not None or is_late:
                 return batch_status
-            await self.client.cancel_token.sleep(_POLL_INTERVAL)
+            await self.model_client.cancel_token.sleep(_POLL_INTERVAL)
 
     def _make_lookup_error(self, error: CallError) -> RunIncomplete:
         """Return why a run ends when the server refuses to say what became of a batch."""
         return RunIncomplete(
             "{endpoint!r} refuses a request about batches: {error}; run the same command again later, or"
             " without --batch",
-            endpoint=self.client.server_name,
+            endpoint=self.model_client.server_name,
             error=error,
         )
 
@@ -153,7 +153,7 @@ class BatchClient:
 
         The status says why an attempt failed.
         """
-        limits, token = self.client.limits, self.client.cancel_token
+        limits, token = self.model_client.limits, self.model_client.cancel_token
         since = asyncio.get_running_loop().time()
         while True:
             token.raise_if_cancelled()
@@ -172,7 +172,7 @@ class BatchClient:
                     raise RunIncomplete(
                         "no request about a batch to {endpoint!r} succeeded for {seconds:.0f} s, last error:"
                         " {error}; run the same command again to continue from here",
-                        endpoint=self.client.server_name,
+                        endpoint=self.model_client.server_name,
                         seconds=limits.max_wait,
                         error=error,
                     ) from error
@@ -191,6 +191,6 @@ class BatchClient:
             if isinstance(error, QueueFull)
             else "{endpoint!r} refuses the batch ({error}); omit --batch, or use a model that the provider"
             " judges in batches",
-            endpoint=self.client.server_name,
+            endpoint=self.model_client.server_name,
             error=error,
         )

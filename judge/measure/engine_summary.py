@@ -68,7 +68,7 @@ class RerankRelevancy:
 
 
 @dataclass(frozen=True, slots=True)
-class EngineResult:
+class EngineSummary:
     """What one engine returned and scored.
 
     `queries` = `answered` + `empty` + `errors` + `absent` (no ranking in the dataset); for every measure it
@@ -107,7 +107,7 @@ class EngineResult:
 
 def summarise_engines(
     scores: Scores, results: ResultColumns, rerank_scores: Mapping[int, float] = MappingProxyType({})
-) -> dict[str, EngineResult]:
+) -> dict[str, EngineSummary]:
     """Return the results and the means of each engine, in the order of `scores.engines`.
 
     `rerank_scores` are the relevance scores of a reranker by pair, as numbered in `results`.
@@ -126,7 +126,7 @@ def summarise_engines(
         tokens = results.tokens[row][~np.isnan(results.tokens[row])].tolist()
         snippets = int(returned.sum())
         pairs = snippets * len(scores.repeats)
-        summaries[engine] = EngineResult(
+        summaries[engine] = EngineSummary(
             queries=len(scores.queries),
             answered=int((present & (returned > 0)).sum()),
             empty=int((present & (returned == 0)).sum()),

@@ -28,7 +28,7 @@ except ImportError as error:
     ) from error
 
 
-class DashScope:
+class DashScopeModel:
     """A model with DashScope's native API.
 
     Thinking is off by default, and the answer is requested as a JSON object as long as the model supports

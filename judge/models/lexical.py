@@ -21,7 +21,7 @@ _STOP_CHARS = re.compile("[的了吗呢吧啊么]")
 _THRESHOLDS = (0.2, 0.5, 0.8)
 
 
-class Lexical(LocalModel):
+class LexicalModel(LocalModel):
     """Term overlap as a model: no network, no key, the same answer every time."""
 
     name = LEXICAL

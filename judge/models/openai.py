@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from judge.models.batch_api import BatchApi
 
 
-class OpenAI:
+class OpenAIModel:
     """A model behind an OpenAI-compatible server: OpenAI, vLLM, Ollama, DeepSeek, DashScope.
 
     Every request carries the sampling parameters, those of thinking (`build_thinking_params`) and `extra`,

@@ -98,9 +98,9 @@ def open_model(spec: str, access: ServerAccess, sampling: Sampling) -> Model:
     Raises SetupError when the form of `spec` is unknown, or a key or an extra is missing.
     """
     if spec in (LEXICAL, EXPECTED):
-        from judge.models.lexical import ExpectedDocuments, Lexical
+        from judge.models.lexical import ExpectedDocuments, LexicalModel
 
-        return Lexical() if spec == LEXICAL else ExpectedDocuments()
+        return LexicalModel() if spec == LEXICAL else ExpectedDocuments()
     provider, name = find_provider(spec)
     if provider:
         return provider.open_model(name, access, sampling)
@@ -121,17 +121,17 @@ def open_openai(
     service: Service = OPENAI,
 ) -> Model:
     """Return a model of a `provider` whose `service` has OpenAI's API."""
-    from judge.models.openai import OpenAI
+    from judge.models.openai import OpenAIModel
 
-    return OpenAI(f"{provider}:{name}", access.open_server(service), sampling, extra)
+    return OpenAIModel(f"{provider}:{name}", access.open_server(service), sampling, extra)
 
 
 def _open_dashscope(
     name: str, access: ServerAccess, sampling: Sampling, extra: Params = MappingProxyType({})
 ) -> Model:
-    from judge.models.dashscope import DashScope
+    from judge.models.dashscope import DashScopeModel
 
-    return DashScope(name, access, sampling, extra)
+    return DashScopeModel(name, access, sampling, extra)
 
 
 def _open_langchain(name: str, access: ServerAccess, sampling: Sampling) -> Model:

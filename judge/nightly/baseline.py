@@ -23,7 +23,7 @@ from judge.config.option_record import NIGHTS_FOLDER
 from judge.errors import InputError, StoreError, explain_error
 from judge.files.filesystem import make_file_name, make_folder, read_text
 from judge.files.json_text import dump_json
-from judge.measure.engine_summary import EngineResult
+from judge.measure.engine_summary import EngineSummary
 from judge.messages import Message, NameList, join_messages
 from judge.nightly.assessor_drift import (
     CANARIES_FOLDER,
@@ -81,7 +81,7 @@ class Baseline:
 
     pointer: BaselinePointer
     run: JudgedRun
-    engines: Mapping[str, EngineResult]
+    engines: Mapping[str, EngineSummary]
     identity: RunIdentity
     reference: BaselineReference
     canaries: CanaryGrades | None

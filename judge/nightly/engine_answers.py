@@ -7,10 +7,10 @@ the engines.
 from collections.abc import Collection, Iterator, Mapping
 
 from judge.characters import make_natural_key
-from judge.measure.engine_summary import EngineResult
+from judge.measure.engine_summary import EngineSummary
 from judge.messages import Message
 
-_Engines = Mapping[str, EngineResult]
+_Engines = Mapping[str, EngineSummary]
 #: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
 _LOST_TEXT = 0.3
 

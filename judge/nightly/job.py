@@ -54,7 +54,7 @@ from judge.nightly.record import (
     EXIT_CODES,
     NIGHT_FILE,
     NightCost,
-    NightEngineResult,
+    NightEngineSummary,
     NightMean,
     NightRecord,
     RegressionTest,
@@ -378,10 +378,10 @@ class _NightJob:
         return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}" if are_pairs_left else last.path
 
 
-def _select_engine_results(summary: Summary) -> dict[str, NightEngineResult]:
-    names = [field.name for field in fields(NightEngineResult) if field.name != "measures"]
+def _select_engine_results(summary: Summary) -> dict[str, NightEngineSummary]:
+    names = [field.name for field in fields(NightEngineSummary) if field.name != "measures"]
     return {
-        engine: NightEngineResult(
+        engine: NightEngineSummary(
             **{name: getattr(result, name) for name in names},
             measures={
                 name: NightMean(

@@ -87,8 +87,8 @@ class NightMean:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NightEngineResult:
-    """The part of an `EngineResult` in night.json: how many queries it answered, and its means by measure.
+class NightEngineSummary:
+    """The part of an `EngineSummary` in night.json: how many queries it answered, and its means by measure.
 
     `empty`, `errors` and `absent` count queries with an empty list, a failed request and no ranking.
     `judged` is the share of its results with a grade, `no_snippet_share` that of results without text
@@ -300,7 +300,7 @@ class NightRecord:
     judged: int | None
     coverage: float | None
     failures: dict[str, int]
-    engines: dict[str, NightEngineResult]
+    engines: dict[str, NightEngineSummary]
     baseline: BaselineReference | None
     regression_test: RegressionTest | None
     canaries: CanaryResults | None

@@ -259,7 +259,7 @@ def find_possible_drops(
     `outcomes` are those of the regression test with the grades of both nights. Nothing without an engine of
     both nights, and without a pair that was graded on both.
     """
-    judgments = regrade(baseline.judgments, tonight.judgments)
+    judgments = transfer_grades(baseline.judgments, tonight.judgments)
     if not (outcomes and judgments):
         return
     measures = tuple(dict.fromkeys(parse_measure(outcome.measure) for outcome in outcomes))
@@ -283,7 +283,7 @@ def find_possible_drops(
             )
 
 
-def regrade(baseline: Sequence[Judgment], tonight: Sequence[Judgment]) -> list[Judgment]:
+def transfer_grades(baseline: Sequence[Judgment], tonight: Sequence[Judgment]) -> list[Judgment]:
     """Return the judgments of the baseline with the grades of tonight; [] where no pair has both.
 
     A pair that was not judged tonight gets the grade of one that was and had its grade at the baseline: each

@@ -11,7 +11,7 @@ from judge.analysis.judged_run import JudgedRun, score_run
 from judge.analysis.summary import Summary
 from judge.errors import InputError, RunIncomplete
 from judge.measure.compare import PairComparison
-from judge.measure.engine_summary import EngineResult, Latency, RerankRelevancy, TokenCount
+from judge.measure.engine_summary import EngineSummary, Latency, RerankRelevancy, TokenCount
 from judge.measure.measures import parse_measure
 from judge.measure.score import Scores
 from judge.messages import NameList
@@ -61,7 +61,7 @@ class RunResult(JudgedRun):
                 **{measure: mean.mean for measure, mean in row.measures.items()},
                 **{
                     name: _summarise_cell(getattr(row, name))
-                    for name in EngineResult.__slots__
+                    for name in EngineSummary.__slots__
                     if name != "measures"
                 },
             }

@@ -25,7 +25,7 @@ from judge.dataset.pool import build_pool
 from judge.errors import AccountError, Interrupted, RetryableError, iterate_causes
 from judge.messages import CHINESE
 from judge.models.batch_api import BatchApi, BatchLine, BatchStatus, BatchTerms
-from judge.models.lexical import Lexical
+from judge.models.lexical import LexicalModel
 from judge.models.negotiation import RequestParams
 from judge.records import GRADED, Completion, Prompt
 from judge.store.store import VerdictStore
@@ -114,7 +114,7 @@ class StatusRecorder(NullProgress):
             self.statuses.append(status)
 
 
-class BatchedModel(Lexical):
+class BatchedModel(LexicalModel):
     """A model of a server that has a Batch API."""
 
     is_local = False

@@ -18,7 +18,7 @@ from judge.characters import estimate_tokens
 from judge.dataset.pool import build_pool
 from judge.dimensions.reasons import EXPLAIN
 from judge.files.stored_records import StoredRecords
-from judge.models.lexical import Lexical
+from judge.models.lexical import LexicalModel
 from judge.models.providers import open_openai
 from judge.models.server import ServerAccess
 from judge.pricing.prices import Price
@@ -30,7 +30,7 @@ from tests.support.datasets import read_dataset
 from tests.support.stores import make_verdict
 
 PRICE = Price(input=1.0, output=10.0, cached=0.5)
-ASSESSOR = Assessor(Lexical(), load_prompts(find_default_directory(), GRADED), GRADED)
+ASSESSOR = Assessor(LexicalModel(), load_prompts(find_default_directory(), GRADED), GRADED)
 VERSIONS = ASSESSOR.prompts.versions
 
 
@@ -189,7 +189,7 @@ def test_by_rule_thinking_adds_tokens_and_the_highest_cost_is_given() -> None:
 def test_questions_have_the_same_tokens_of_thinking() -> None:
     def open_assessor(kind: QuestionKind[Any]) -> tuple[QuestionAssessor, Price | None]:
         prompts = load_question_prompts(find_default_directory(), kind.name, kind.properties)
-        return QuestionAssessor(Lexical(), prompts, kind), PRICE
+        return QuestionAssessor(LexicalModel(), prompts, kind), PRICE
 
     plain, thinking = (
         QuestionEstimator(open_assessor, None, thinking=thinks).estimate(EXPLAIN, 7, 100.0, 60)

@@ -25,7 +25,7 @@ from judge.client.client import ModelClient
 from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
 from judge.errors import RequestRejected, RetryableError, StoreError
-from judge.models.lexical import Lexical
+from judge.models.lexical import LexicalModel
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
 from judge.store.store import Failure, VerdictOrFailure, VerdictStore
@@ -39,7 +39,7 @@ POOL = build_pool(read_dataset(make_rows(10, 1, 3), lang="auto", max_chars=4000)
 
 
 def make_assessor(name: str = "lexical") -> Assessor:
-    model = Lexical()
+    model = LexicalModel()
     model.name = name
     return Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
 
@@ -389,7 +389,7 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
         assert list(store.read_calls(keys)) == [Call("lost", maybe_billed=True)] * leases
 
 
-class BarrierModel(Lexical):
+class BarrierModel(LexicalModel):
     """A model that answers after this many requests were in flight at the same time."""
 
     endpoint, is_local = "http://127.0.0.1:9/v1", False

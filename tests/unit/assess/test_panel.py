@@ -15,7 +15,7 @@ from judge.client.client import ModelClient
 from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
 from judge.errors import Interrupted, JudgeError, RunIncomplete, StoreError
-from judge.models.lexical import Lexical
+from judge.models.lexical import LexicalModel
 from judge.pricing.prices import Price
 from judge.records import GRADED, Completion, Prompt, Usage
 from judge.store.store import VerdictStore
@@ -25,7 +25,7 @@ from tests.support.factories import make_rows
 POOL = build_pool(read_dataset(make_rows(2, 1, 3), lang="auto", max_chars=4000), 10)
 
 
-class CloseCountingModel(Lexical):
+class CloseCountingModel(LexicalModel):
     """A model that counts calls of `aclose`."""
 
     close_count = 0

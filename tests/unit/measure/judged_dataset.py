@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from judge.measure.columns import ResultColumns, tabulate_results
-from judge.measure.engine_summary import EngineResult, summarise_engines
+from judge.measure.engine_summary import EngineSummary, summarise_engines
 from judge.measure.measures import parse_measures
 from judge.measure.score import Scores, score_rankings
 from judge.records import GRADED, Judgment, Ranking, Scale, Score, Snippet
@@ -70,7 +70,7 @@ class JudgedDataset:
             for (query, name), grade in grades.items()
         ] + list(self.extra)
 
-    def summarise(self) -> dict[str, EngineResult]:
+    def summarise(self) -> dict[str, EngineSummary]:
         return summarise_engines(self.compute_scores(), self.tabulate())
 
     def tabulate(self) -> ResultColumns:

@@ -7,7 +7,7 @@ import pytest
 
 from judge.characters import estimate_tokens
 from judge.measure.columns import tabulate_results
-from judge.measure.engine_summary import EngineResult, Latency, TokenCount, summarise_engines
+from judge.measure.engine_summary import EngineSummary, Latency, TokenCount, summarise_engines
 from judge.measure.intervals import t_quantile
 from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
@@ -125,7 +125,7 @@ def make_answer(milliseconds: float | None, *snippets: Snippet, error: str | Non
     return Ranking("brave", "q", snippets, error, milliseconds)
 
 
-def summarise_answers(answers: Iterable[Ranking], depth: int = 3) -> EngineResult:
+def summarise_answers(answers: Iterable[Ranking], depth: int = 3) -> EngineSummary:
     """What is said of the engine that gave these answers, each to a query of its own."""
     rankings = [
         replace(answer, query_id=f"q{at}", documents=tuple(snippet.id for snippet in answer.snippets[:depth]))

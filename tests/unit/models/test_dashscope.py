@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from judge.errors import RetryableError, SetupError
-from judge.models.dashscope import DashScope
+from judge.models.dashscope import DashScopeModel
 from judge.models.server import ServerAccess
 from judge.records import Sampling, Usage
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -97,10 +97,9 @@ def test_a_plain_text_output_is_read() -> None:
 
 
 def test_setup_says_what_is_missing() -> None:
-    from judge.models.dashscope import DashScope
 
     with pytest.raises(SetupError, match="set DASHSCOPE_API_KEY"):
-        DashScope("qwen-plus", ServerAccess(None, {}, 60.0, 8), SAMPLING)
+        DashScopeModel("qwen-plus", ServerAccess(None, {}, 60.0, 8), SAMPLING)
 
 
 def test_without_the_extra_it_says_what_to_install() -> None:
@@ -118,23 +117,21 @@ def test_without_the_extra_it_says_what_to_install() -> None:
 def test_no_warning_and_no_file_of_the_home_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from judge.models.dashscope import DashScope
 
     config = tmp_path / "config.toml"
     config.write_text('base_url = "https://elsewhere.example"\nmax_retries = 5\n')
     monkeypatch.setenv("DASHSCOPE_CONFIG_PATH", str(config))
     # Warnings are errors here.
-    model = DashScope("qwen-plus", ServerAccess(None, {"DASHSCOPE_API_KEY": CANARY}, 60.0, 8), SAMPLING)
+    model = DashScopeModel("qwen-plus", ServerAccess(None, {"DASHSCOPE_API_KEY": CANARY}, 60.0, 8), SAMPLING)
     assert model.endpoint == "https://dashscope.aliyuncs.com/api/v1"
     asyncio.run(model.aclose())
 
 
 def test_the_environment_names_the_server() -> None:
-    from judge.models.dashscope import DashScope
 
     with serve_reply(Reply(text=GRADE)) as server:
         environ = {"DASHSCOPE_HTTP_BASE_URL": server.dashscope_url}
-        model = DashScope("m", ServerAccess(None, environ, 60.0, 8), SAMPLING)
+        model = DashScopeModel("m", ServerAccess(None, environ, 60.0, 8), SAMPLING)
         assert (model.name, model.endpoint) == ("dashscope:m", server.dashscope_url)
         ask(model)
         assert "Authorization" not in server.requests[0].headers
@@ -144,7 +141,7 @@ def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
     refusal = '{"code": "insufficient_quota", "message": "You exceeded your current quota."}'
     with serve_reply(Reply(status=429, body=refusal)) as server:
         model = open_at("dashscope", server)
-        assert isinstance(model, DashScope)
+        assert isinstance(model, DashScopeModel)
         model.endpoint = "https://dashscope.aliyuncs.com/api/v1"
         with pytest.raises(RetryableError, match="rate_limit"):
             ask(model)

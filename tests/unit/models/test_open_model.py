@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from judge.errors import SetupError
-from judge.models.lexical import Lexical
+from judge.models.lexical import LexicalModel
 from judge.models.providers import PROVIDERS, Provider, Service, open_model, open_openai
 from judge.models.server import ServerAccess
 from judge.records import Sampling
@@ -52,7 +52,7 @@ def test_the_model_of_a_misspelt_provider_is_suggested(spec: str, model: str) ->
 
 
 def test_a_program_adds_a_provider_of_its_own() -> None:
-    class Echo(Lexical):
+    class Echo(LexicalModel):
         name = "echo:x"
 
     opened = []

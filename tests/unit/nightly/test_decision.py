@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
-from judge.measure.engine_summary import EngineResult
+from judge.measure.engine_summary import EngineSummary
 from judge.nightly.decision import Evidence, decide
 from judge.nightly.engine_answers import (
     describe_new_empty_lists,
@@ -105,9 +105,9 @@ def test_a_night_that_is_no_baseline_does_not_tell_to_make_it_one() -> None:
 
 def make_engine(
     answered: int, errors: int = 0, empty: int = 0, absent: int = 0, no_snippets: float | None = None
-) -> EngineResult:
+) -> EngineSummary:
     queries = answered + errors + empty + absent
-    return EngineResult(
+    return EngineSummary(
         queries=queries,
         answered=answered,
         errors=errors,
@@ -135,7 +135,7 @@ def make_engine(
     ],
 )
 def test_an_engine_is_broken_when_far_fewer_answers_came(
-    tonight: EngineResult | None, is_broken: bool
+    tonight: EngineSummary | None, is_broken: bool
 ) -> None:
     unavailable = find_unavailable({"bing": tonight} if tonight else {}, {"bing": make_engine(100)}, 0.1, {})
     assert ("bing" in unavailable) == is_broken

@@ -12,8 +12,8 @@ from judge.measure.measures import parse_measures
 from judge.nightly.regression_test import (
     combine_with_baseline,
     find_possible_drops,
-    regrade,
     run_regression_test,
+    transfer_grades,
 )
 from judge.records import Judgment
 from tests.unit.analysis.test_combined_runs import make_row, run
@@ -109,7 +109,7 @@ def test_pairs_get_the_grades_of_tonight_and_others_those_of_pairs_like_them() -
     before = [make_judgment(name, 1) for name in ("a", "b", "c", "d", "e", "f")]
     labelled, other = make_judgment("g", 1, (LABEL,)), make_judgment("h", 3)
     now = [make_judgment("a", 2), make_judgment("b", 1), make_judgment("c", None)]
-    regraded = regrade([*before, labelled, other], now)
+    regraded = transfer_grades([*before, labelled, other], now)
     # Two of three are not known to change: the label, and the grade 3, which no pair of both nights has.
     assert [judgment.grade for judgment in regraded] == [2, 1, None, 2, 1, 2, 1, 3]
-    assert regrade(before, [make_judgment("x", 2)]) == []
+    assert transfer_grades(before, [make_judgment("x", 2)]) == []
