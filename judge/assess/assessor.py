@@ -200,20 +200,20 @@ class Assessor:
 
     def _choose_advice(self, kind: str, completion: Completion, *, thinking: bool) -> str:
         """Return what helps against a reply with the parse error `kind`."""
-        most = find_max_tokens(completion.params or self.model.params)
-        if thinking and most and most >= _THINKING_MAX_TOKENS:
+        max_tokens = find_max_tokens(completion.params or self.model.params)
+        if thinking and max_tokens and max_tokens >= _THINKING_MAX_TOKENS:
             return Message(
                 "the model used the {tokens:,} of --max-tokens for thinking and gave no answer: raise"
                 " --max-tokens",
-                tokens=most,
+                tokens=max_tokens,
             )
         if thinking:
             return Message(
                 "the reply has thinking and no answer: add --thinking, which raises --max-tokens to"
                 " 8192, or use another model"
             )
-        if completion.finish_reason == "length" and most:
-            return Message("the reply was cut off: raise --max-tokens (now {tokens})", tokens=most)
+        if completion.finish_reason == "length" and max_tokens:
+            return Message("the reply was cut off: raise --max-tokens (now {tokens})", tokens=max_tokens)
         if completion.finish_reason == "length":
             return Message("the reply was cut off: raise --max-tokens")
         if self._is_yes_or_no(kind, completion):

@@ -55,8 +55,8 @@ class SpendLimit:
         self._maybe_billed = 0.0
         self._reserved_in_batches = 0.0
 
-    def reserve(self, most: float = 0.0) -> bool:
-        """Reserve one call that costs at most `most` US dollars, as far as that is known.
+    def reserve(self, max_usd: float = 0.0) -> bool:
+        """Reserve one call that costs at most `max_usd` US dollars, as far as that is known.
 
         Return False where the budget may not cover it until a call in flight has ended. Raise LimitReached
         when `max_calls` or `budget` is used up, RunIncomplete when the server does not count tokens.
@@ -84,12 +84,12 @@ class SpendLimit:
                     budget=self.budget,
                     again=RUN_AGAIN,
                 )
-            reserved = max(self._reserved + most, (self._in_flight + 1) * self.highest_cost)
+            reserved = max(self._reserved + max_usd, (self._in_flight + 1) * self.highest_cost)
             if self._in_flight and spent + reserved > ceiling:
                 return False
         self.calls += 1
         self._in_flight += 1
-        self._reserved += most
+        self._reserved += max_usd
         return True
 
     async def wait_for_settlement(self) -> None:
@@ -124,22 +124,22 @@ class SpendLimit:
             self.calls += 1
             self._add_cost(call, price)
 
-    def settle(self, call: Call, price: Price | None, most: float = 0.0) -> None:
-        """Add the cost of `call`, which ended, instead of the `most` that was reserved for it.
+    def settle(self, call: Call, price: Price | None, max_usd: float = 0.0) -> None:
+        """Add the cost of `call`, which ended, instead of the `max_usd` that was reserved for it.
 
-        For a failed call that may be billed, the highest cost so far is set aside, or `most` before the first
-        answer.
+        For a failed call that may be billed, the highest cost so far is set aside, or `max_usd` before the
+        first answer.
         """
         self._in_flight -= 1
         # Rounding errors of the sum end with the last call in flight.
-        self._reserved = self._reserved - most if self._in_flight else 0.0
+        self._reserved = self._reserved - max_usd if self._in_flight else 0.0
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)
         self._waiters.clear()
         self._add_cost(call, price)
         if call.maybe_billed and call.usage is None:
-            self._maybe_billed += self.highest_cost or most
+            self._maybe_billed += self.highest_cost or max_usd
 
     def _add_cost(self, call: Call, price: Price | None) -> None:
         """Add the cost of `call`; an answer without a price or a token count makes the sum unknown."""

@@ -198,8 +198,8 @@ class ModelClient:
         while True:
             current = await permit.acquire()
             self.cancel_token.raise_if_cancelled()
-            most = bound_cost(prompt, self.model.params, self.price) if has_budget else 0.0
-            if not is_call or self.spend_limit.reserve(most):
+            max_usd = bound_cost(prompt, self.model.params, self.price) if has_budget else 0.0
+            if not is_call or self.spend_limit.reserve(max_usd):
                 break
             permit.release()
             await self.spend_limit.wait_for_settlement()
@@ -214,7 +214,7 @@ class ModelClient:
             raise
         finally:
             if is_call:
-                self.spend_limit.settle(call, self.price, most)
+                self.spend_limit.settle(call, self.price, max_usd)
             permit.end_call(call)
         self.availability.record_completion()
         self._retry_budget.deposit()

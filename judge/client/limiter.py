@@ -180,15 +180,15 @@ class AdaptiveLimiter:
 
     def _slow_down(self, permit: Permit, wait: float) -> None:
         now, estimator = _read_clock(), self._estimator
-        most = estimator.is_mostly_throttled()
+        is_mostly_throttled = estimator.is_mostly_throttled()
         if not estimator.slow_start:
             estimator.limit_concurrency()
         is_current = permit.number >= self._epoch_start
-        if most or (is_current and estimator.is_throttled()):
+        if is_mostly_throttled or (is_current and estimator.is_throttled()):
             self._start_epoch(estimator.decrease(now, wait, self._count + 1))
         elif is_current:
             estimator.forget_limit_by_chance()
-        if most:
+        if is_mostly_throttled:
             self._open_circuit(max(self._opens_at, now + max(wait, _PROBE_INTERVAL)))
 
     def _open_circuit(self, opens_at: float) -> None:

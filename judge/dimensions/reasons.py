@@ -64,11 +64,11 @@ def measure_failures(run: JudgedRun, options: DimensionOptions) -> DimensionResu
     A list with an ungraded result, or with a reason that has no class, has no value; an empty one neither.
     """
     judgments = _select_judgments(run.judgments)
-    least = run.spec.scale.relevant_from
+    relevant_from = run.spec.scale.relevant_from
     failed = {
         key: judgment
         for key, judgment in judgments.items()
-        if judgment.grade is not None and judgment.grade < least
+        if judgment.grade is not None and judgment.grade < relevant_from
     }
     classes = _classify_reasons(run, failed.values(), options)
     values: dict[ListKey, QueryValues] = {}

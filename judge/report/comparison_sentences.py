@@ -218,13 +218,13 @@ def _describe_changes(
     )
 
 
-def rank_means(t: Translator, means: Mapping[str, float | None], most: int = 1000) -> str:
+def rank_means(t: Translator, means: Mapping[str, float | None], max_engines: int = 1000) -> str:
     """Return the engines with a mean, best first, `A > B = C`; of many the first, and how many more."""
     present = {engine: mean for engine, mean in means.items() if mean is not None}
     groups = groupby(rank_engines(present), lambda engine: make_mean_key(present[engine]))
     signed = [(" = " if at else " > ") + engine for _, tied in groups for at, engine in enumerate(tied)]
-    more = t(" > {count:,} more", count=len(signed) - most) if len(signed) > most else ""
-    return "".join(signed[:most]).removeprefix(" > ") + more
+    more = t(" > {count:,} more", count=len(signed) - max_engines) if len(signed) > max_engines else ""
+    return "".join(signed[:max_engines]).removeprefix(" > ") + more
 
 
 def describe_difference(t: Translator, comparison: PairComparison) -> str:
@@ -252,9 +252,11 @@ def describe_difference(t: Translator, comparison: PairComparison) -> str:
     )
 
 
-def iter_differences(t: Translator, comparisons: Sequence[PairComparison], most: int) -> Iterator[str]:
-    """Yield at most `most` comparisons by one measure, below a line that says what their figures are."""
-    lines = [f"  {describe_difference(t, comparison)}" for comparison in comparisons[:most]]
+def iter_differences(
+    t: Translator, comparisons: Sequence[PairComparison], max_comparisons: int
+) -> Iterator[str]:
+    """Yield the first `max_comparisons` by one measure, below a line that says what their figures are."""
+    lines = [f"  {describe_difference(t, comparison)}" for comparison in comparisons[:max_comparisons]]
     if not lines:
         return
     yield t(
@@ -263,7 +265,7 @@ def iter_differences(t: Translator, comparisons: Sequence[PairComparison], most:
         else "On the shared queries:"
     )
     yield from lines
-    if why := explain_no_number(t, comparisons[:most]):
+    if why := explain_no_number(t, comparisons[:max_comparisons]):
         yield why
 
 

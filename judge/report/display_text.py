@@ -62,14 +62,14 @@ def _escape_chars(text: str) -> Iterator[str]:
             yield char if is_kept else escape_controls(char)
 
 
-def truncate(text: str, most: int) -> tuple[str, int]:
-    """Return the first `most` characters with hidden ones escaped, and how many more there are."""
-    return escape_hidden(text[:most]), max(0, len(text) - most)
+def truncate(text: str, max_chars: int) -> tuple[str, int]:
+    """Return the first `max_chars` characters with hidden ones escaped, and how many more there are."""
+    return escape_hidden(text[:max_chars]), max(0, len(text) - max_chars)
 
 
-def truncate_with_ellipsis(text: str, most: int) -> str:
-    """Return at most `most` characters with hidden ones escaped, and an ellipsis when more follow."""
-    return escape_hidden(text) if len(text) <= most else f"{escape_hidden(text[:most])}…"
+def truncate_with_ellipsis(text: str, max_chars: int) -> str:
+    """Return at most `max_chars` characters with hidden ones escaped, and an ellipsis when more follow."""
+    return escape_hidden(text) if len(text) <= max_chars else f"{escape_hidden(text[:max_chars])}…"
 
 
 def fit_on_line(text: str) -> str:

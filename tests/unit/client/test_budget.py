@@ -106,24 +106,24 @@ def test_what_ended_calls_could_have_cost_is_free_again() -> None:
     limit = SpendLimit(budget=1.0)
     for _ in range(50):
         for _ in range(3):
-            assert limit.reserve(most=0.3)
-        assert not limit.reserve(most=0.3)
+            assert limit.reserve(max_usd=0.3)
+        assert not limit.reserve(max_usd=0.3)
         for _ in range(3):
             limit.settle(make_answer(1), PRICE, 0.3)
 
 
 def test_a_batch_leaves_what_calls_in_flight_can_cost() -> None:
     limit = SpendLimit(budget=100e-6)
-    limit.reserve(most=70e-6)
+    limit.reserve(max_usd=70e-6)
     assert limit.reserve_batch([20e-6] * 3) == 1
 
 
 def test_a_first_call_that_may_be_billed_counts_as_the_most_that_it_can_cost() -> None:
     limit = SpendLimit(budget=100e-6)
-    limit.reserve(most=100e-6)
+    limit.reserve(max_usd=100e-6)
     limit.settle(Call("transport", maybe_billed=True), PRICE, 100e-6)
     with pytest.raises(LimitReached, match="is used up"):
-        limit.reserve(most=1e-6)
+        limit.reserve(max_usd=1e-6)
 
 
 def test_rounding_uses_no_budget_up() -> None:

@@ -141,7 +141,7 @@ def test_a_call_that_waits_for_the_budget_holds_no_permit_and_goes_on_when_anoth
 
     async def ask() -> list[int]:
         client = ModelClient(SilentModel(), limits, CancelToken(), SpendLimit(budget=50e-6), price)
-        assert client.spend_limit.reserve(most=40e-6)  # a call in flight, which can cost nearly all
+        assert client.spend_limit.reserve(max_usd=40e-6)  # a call in flight, which can cost nearly all
         with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
             waiting = asyncio.create_task(client.complete(make_prompt("tea " * 100), permit))
             await asyncio.sleep(0.1)
@@ -163,7 +163,7 @@ def test_a_call_that_waits_for_the_budget_ends_with_the_run() -> None:
 
     async def ask() -> int:
         client = ModelClient(SilentModel(), limits, CancelToken(), SpendLimit(budget=50e-6), price)
-        client.spend_limit.reserve(most=60e-6)
+        client.spend_limit.reserve(max_usd=60e-6)
         with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
             waiting = asyncio.create_task(client.complete(make_prompt("tea"), permit))
             await asyncio.sleep(0.1)
