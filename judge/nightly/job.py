@@ -25,7 +25,7 @@ from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError, Interrupted, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
-from judge.messages import ENGLISH, Translator
+from judge.messages import ENGLISH, Message, Translator
 from judge.nightly import assessor_drift, notifications, spending, stores
 from judge.nightly.baseline import (
     SET_BASELINE_COMMAND,
@@ -33,6 +33,7 @@ from judge.nightly.baseline import (
     freeze_baseline,
     list_served_models,
     load_baseline,
+    read_pointer,
 )
 from judge.nightly.context import (
     NightContext,
@@ -104,15 +105,9 @@ def run_nightly(
             webhook = notifications.Webhook.from_options(webhook_options, environ)
     with lock_nights(context.nights, f"judge nightly --date {day}"):
         record, notes = read_night(folder), list[str]()
-        if record and record.state == "finished":
-            finished = t(
-                "this night is finished: changes of {file}, of its dataset and of the baseline have no effect"
-                " on it; to run it again, remove {folder}",
-                file=toml,
-                folder=folder.path,
-            )
-            notes.append(finished)
-        elif record is None or record.state != "stopped" or context.options.judge_on_drift == "all":
+        if record and (reason := _explain_no_judging(context, record, toml)):
+            notes.append(t(reason))
+        else:
             try:
                 record = _NightJob.prepare(context, toml).judge_night(canary_progress, progress)
             except Interrupted as error:
@@ -120,13 +115,6 @@ def run_nightly(
                     "interrupted; all answers and judgments are saved; to continue this night: {command}",
                     command=context.command,
                 ) from error
-        else:
-            stopped = t(
-                "this night stopped after its canaries, and this start made no call; to run it again, remove"
-                " {folder}",
-                folder=folder.path,
-            )
-            notes.append(stopped)
         # A process can end after judging, so a finished night gets its report and is notified again.
         # A night that stopped after the canaries can have the report of an earlier start.
         if (folder.path / "results.json").exists() or record.coverage is not None:
@@ -136,6 +124,27 @@ def run_nightly(
         lines, commands = notifications.publish(folder.path, record, environ, webhook, t)
         notes += _try_to_write("trend", lambda: write_trend_page(context.nights), t)
     return NightReport(record, (*lines, *notes), commands)
+
+
+def _explain_no_judging(context: NightContext, record: NightRecord, toml: Path) -> Message | None:
+    """Return why a night with a `record` is left as it is, None where it is judged or continued."""
+    if record.state == "finished":
+        return Message(
+            "this night is finished: changes of {file}, of its dataset and of the baseline have no effect"
+            " on it; to run it again, remove {folder}",
+            file=toml,
+            folder=context.folder.path,
+        )
+    if record.state == "stopped" and context.options.judge_on_drift != "all":
+        return Message(
+            "this night stopped after its canaries, and this start made no call; to run it again, remove"
+            " {folder}",
+            folder=context.folder.path,
+        )
+    pointer = read_pointer(context.nights)
+    if record.state == "undecided" and pointer and pointer.name == context.day:
+        return Message("this night is the baseline of later nights, and this start made no call")
+    return None
 
 
 def _try_to_write(name: str, write: Callable[[], Path], t: Translator, advice: str = "") -> list[str]:
@@ -303,6 +312,7 @@ class _NightJob:
             quarantined_store=relpath(store, context.folder.path) if store else None,
             cost=spending.add_night_costs([part.cost for part in summaries if part.cost]),
             cost_total=cost_total,
+            options_file=str(options.source.file),
         )
 
     def _judge(self, canary_progress: _Listener, progress: _Listener) -> JudgedNight:

@@ -275,7 +275,8 @@ class NightRecord:
     those that are, which a file of an earlier version does not have. It is `stopped` when it ended after the
     canaries.
     `cost` is that of all its verdicts, `cost_total` what this night itself paid. `quarantined_store` names
-    the store with the verdicts of an assessor that drifted, relative to the night's folder.
+    the store with the verdicts of an assessor that drifted, relative to the night's folder. `options_file` is
+    the TOML file of its options, None in files of earlier versions.
     """
 
     schema: Literal[2]
@@ -310,6 +311,7 @@ class NightRecord:
     cost: NightCost
     cost_total: NightCost | None = None
     banner: tuple[_StoredText, ...] = ()
+    options_file: str | None = None
 
     @property
     def state(self) -> NightState:

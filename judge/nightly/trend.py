@@ -4,12 +4,11 @@ Nothing is stored beside the nights, so a folder that is copied, cleaned or repa
 """
 
 import datetime
-import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path
 
 from judge.characters import escape_controls, make_natural_key
@@ -17,6 +16,7 @@ from judge.config.option_types import is_day
 from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.messages import ENGLISH, Message, NameList, Translator, join_messages
+from judge.nightly.baseline import read_pointer
 from judge.nightly.decision import list_reasons
 from judge.nightly.record import NIGHT_FILE, NightRecord, RegressionOutcome, Status, read_night
 from judge.nightly.trend_changes import Change, Kind, find_breaks, find_changes, list_night_assessors
@@ -41,7 +41,8 @@ class History:
     """The records of the nights by date, a sentence for each damaged one, and how to resume unfinished ones.
 
     `resume_commands` has a command for each night that is incomplete, by day, and for each day without a
-    record whose folder holds something: the night was killed, or is running.
+    record whose folder holds something: the night was killed, or is running. Days up to that of the baseline
+    are left out, because a night is only compared with an earlier one.
     """
 
     nights: tuple[NightRecord, ...]
@@ -116,8 +117,10 @@ def read_history(folder: Path) -> History:
     unfinished = {
         night.date.isoformat(): night for night in nights if night.state in ("unfinished", "undecided")
     }
-    commands = {}
+    commands, baseline_day = {}, _read_baseline_day(folder)
     for path in sorted(folder.glob("????-??-??")):
+        if path.name <= baseline_day:
+            continue
         # A night that was begun and has no record.
         is_begun = is_day(path.name) and not (path / NIGHT_FILE).exists() and any(path.glob("[!.]*"))
         if is_begun or path.name in unfinished:
@@ -146,26 +149,36 @@ def read_last_judged_night(folder: Path) -> NightRecord | None:
     return None
 
 
+def _read_baseline_day(folder: Path) -> str:
+    """Return the day of the night that is the baseline, "" where there is none or it is no night."""
+    with suppress(InputError):
+        if (pointer := read_pointer(folder)) and is_day(pointer.name):
+            return pointer.name
+    return ""
+
+
 def _make_resume_command(night: Path, record: NightRecord | None) -> str:
     """Return the command that resumes the night in a folder, with its file of options.
 
-    It is the one at the end of a reason in the `record` of the night. A night that was killed before it
-    judged has not recorded the file; then it is that of the last night that has, or `FILE` where none has.
+    A night that was killed before it judged has not recorded the file; then it is that of the last night that
+    has, or `FILE` where none has.
     """
-    for reason in record.reasons if record else ():
-        if command := re.search(rf".*(judge nightly .* --date {night.name})$", reason, re.DOTALL):
-            return escape_controls(command[1])
+    toml = (record and record.options_file) or next(_iter_options_files(night), "FILE")
+    return shlex.join(["judge", "nightly", escape_controls(toml), "--date", night.name])
+
+
+def _iter_options_files(night: Path) -> Iterator[str]:
+    """Yield the files of options that the runs of a night name, and then those of other nights."""
     other_nights = sorted(night.parent.glob(f"????-??-??/{CONFIG_FILE}"), reverse=True)
-    for file in (night / CONFIG_FILE, *night.glob(f"*/{CONFIG_FILE}"), *other_nights):
+    for file in chain([night / CONFIG_FILE], night.glob(f"*/{CONFIG_FILE}"), other_nights):
         with suppress(InputError):  # of a file that is missing or damaged
             if toml := read_config(RunFolder(file.parent)).options_file:
-                return shlex.join(["judge", "nightly", escape_controls(toml), "--date", night.name])
-    return f"judge nightly FILE --date {night.name}"
+                yield toml
 
 
 def describe_unfinished(t: Translator, day: str, command: str) -> str:
-    """Return that a night is not finished, and the command that resumes it."""
-    return t("{day} was begun and not finished: {command}", day=day, command=command)
+    """Return that a night is incomplete, and the command that resumes it."""
+    return t("{day} is incomplete; to continue this night: {command}", day=day, command=command)
 
 
 def make_trend(

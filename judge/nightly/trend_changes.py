@@ -122,7 +122,7 @@ def list_night_assessors(nights: Sequence[NightRecord]) -> list[str]:
     another one from the night on whose drift was accepted, which makes that night the baseline. Where the
     record of that night is missing, the assessor counts as another one, and so it does after drift where
     nothing is compared. A baseline that is no night is of the last assessor with its name and prompts, and so
-    is a night that is configured differently than its baseline.
+    are a night that is compared with itself and one that is configured differently than its baseline.
     """
     accepted = {night.baseline.name for night in nights if night.baseline}
     assessor, is_unknown, assessors, assessor_of = "", False, list[str](), dict[str, str]()
@@ -132,7 +132,8 @@ def list_night_assessors(nights: Sequence[NightRecord]) -> list[str]:
         if baseline := night.baseline:
             key = baseline.name if is_day(baseline.name) else baseline.id
             of_baseline = _describe_configuration(baseline)
-            known = key if is_day(baseline.name) else last_of.get(of_baseline, key)
+            is_other_night = is_day(baseline.name) and baseline.name != day
+            known = key if is_other_night else last_of.get(of_baseline, key)
             assessor = assessor_of.setdefault(key, known)
             if is_drift:
                 assessor = day if day in accepted else f"drifted from {baseline.id}"

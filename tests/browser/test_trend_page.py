@@ -149,7 +149,8 @@ def test_a_night_that_was_begun_and_not_finished_is_listed(browser: Browser, tmp
     write_nights(tmp_path, [make_night("2026-05-01"), make_night("2026-05-03")])
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
     path = trend_page.write_trend_page(tmp_path)
-    for locale, words in (("en-US", "was begun and not finished: "), ("zh-CN", "已开始但未完成：")):
+    texts = {"en-US": "is incomplete; to continue this night: ", "zh-CN": "未完成；如需继续当晚的评测，请执行："}
+    for locale, words in texts.items():
         with open_page(browser, make_file_url(path), locale=locale) as result:
             notice = result.page.locator(".notice")
             expect(notice).to_contain_text(f"2026-05-02 {words}judge nightly FILE --date 2026-05-02")
@@ -283,7 +284,7 @@ def test_a_regression_is_the_headline_and_a_damaged_night_is_named(browser: Brow
     with open_page(browser, make_file_url(trend_page.write_trend_page(tmp_path)), locale="zh-CN") as result:
         expect(result.page.locator("h1")).to_have_text("2026-05-21：回归：bing。", use_inner_text=True)
         unfinished, damaged = result.page.locator(".notice").all()
-        expect(unfinished).to_contain_text("2026-05-15 已开始但未完成", use_inner_text=True)
+        expect(unfinished).to_contain_text("2026-05-15 未完成", use_inner_text=True)
         expect(damaged).to_contain_text("2026-05-03")
         expect(damaged.locator("li")).to_contain_text("不是 JSON", use_inner_text=True)
         assert result.page.locator("table.nights tbody tr").count() == 19

@@ -13,6 +13,8 @@ from judge.config.run import Config
 from judge.errors import InputError
 from judge.nightly import job
 from judge.nightly.baseline import find_nights_folder
+from judge.nightly.trend import read_history
+from judge.runs.record_json import to_json
 from tests.support.command_line import run_judge
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze
 
@@ -106,7 +108,13 @@ def test_an_engine_that_was_dropped_for_good_leaves_the_baseline_with_the_next_o
     assert (record["status"], record["complete"], record["finished"]) == ("incomplete", True, False)
     assert "cedar: is in the baseline and not in this night's dataset" in record["reasons"][0]
     assert "judge baseline set" in record["reasons"][0]
+    assert [*read_history(small_project.nights).resume_commands] == [day]
     job.set_baseline(small_project.nights / day, small_project.nights)
+    # The night is not compared with itself.
+    again = job.run_nightly(small_project.toml, day)
+    assert to_json(again.record, with_defaults=True) == record
+    assert again.lines[-1] == "this night is the baseline of later nights, and this start made no call"
+    assert read_history(small_project.nights).resume_commands == {}
     assert small_project.run_night(small_project.begin_day(edit=remove_cedar))["status"] == "fine"
 
 

@@ -83,6 +83,23 @@ def test_a_night_that_was_begun_and_has_no_record_is_known(tmp_path: Path) -> No
     assert [*trend.read_history(tmp_path).resume_commands] == ["2026-05-02"]
 
 
+def test_nights_that_can_no_longer_be_compared_with_the_baseline_are_not_resumed(tmp_path: Path) -> None:
+    days = [f"2026-05-0{day}" for day in range(1, 5)]
+    undecided = [make_night(day, status="incomplete") | {"complete": True} for day in days]
+    write_nights(tmp_path, undecided[1:])
+    (tmp_path / days[0] / "canaries").mkdir(parents=True)
+    assert [*trend.read_history(tmp_path).resume_commands] == days
+    pointer = {"id": "x", "name": days[2], "assessor": "fake", "queries": 1, "canaries": False}
+    (tmp_path / "baseline").mkdir()
+    file = tmp_path / "baseline" / "baseline.json"
+    file.write_text(json.dumps(pointer), encoding="utf-8")
+    assert [*trend.read_history(tmp_path).resume_commands] == [days[3]]
+    file.write_text(json.dumps({**pointer, "name": "another run"}), encoding="utf-8")
+    assert [*trend.read_history(tmp_path).resume_commands] == days
+    file.write_text("{", encoding="utf-8")
+    assert [*trend.read_history(tmp_path).resume_commands] == days
+
+
 def test_a_folder_in_which_one_night_was_begun_says_how_to_go_on_with_it(tmp_path: Path) -> None:
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
     words = r"contains no finished night; resume one with: judge nightly FILE --date 2026-05-02"
@@ -214,6 +231,14 @@ def test_what_is_unknown_for_a_night_is_held_against_the_last_that_knew() -> Non
         (),
         ("model",),
     )
+
+
+def test_a_night_that_was_compared_with_itself_has_no_other_assessor() -> None:
+    first, second, third = (make_night(f"2026-05-0{day}") for day in (1, 2, 3))
+    itself = {**first["baseline"], "name": "2026-05-02", "id": "2026-05-02-ffff0000"}
+    nights = make_nights(first, second | {"baseline": itself}, third | {"baseline": itself})
+    assert len({*trend_changes.list_night_assessors(nights)}) == 1
+    assert trend_changes.find_changes(nights) == ((), ("baseline",), ())
 
 
 def test_a_new_baseline_is_no_change_of_the_queries() -> None:

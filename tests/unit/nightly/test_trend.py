@@ -396,7 +396,7 @@ def test_a_night_that_was_begun_and_not_finished_is_listed(tmp_path: Path) -> No
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
     result = make_trend(trend.read_history(tmp_path))
     assert [*result.resume_commands] == ["2026-05-02"]
-    text = "2026-05-02 was begun and not finished: judge nightly FILE --date 2026-05-02"
+    text = "2026-05-02 is incomplete; to continue this night: judge nightly FILE --date 2026-05-02"
     assert render_trend(result)[-1] == text
     # A night records the file of its options before it judges; one that only collected is of the same file.
     config = tmp_path / "2026-05-02" / "canaries" / "config.json"
@@ -418,12 +418,11 @@ def test_an_engine_that_lacks_answers_is_named_beside_a_regression(tmp_path: Pat
     folder = write_nights(tmp_path, [night, make_night("2026-05-21")])
     lines = render_trend(make_trend(trend.read_history(folder)))
     assert "2026-05-20  !  regression of bing; searx: failed" in lines
-    assert lines[-1] == "2026-05-20 was begun and not finished: judge nightly FILE --date 2026-05-20"
-    # The reason of a night that recorded no file can name the command; the files of other nights can differ.
+    advice = "2026-05-20 is incomplete; to continue this night: "
+    assert lines[-1] == f"{advice}judge nightly FILE --date 2026-05-20"
+    # The record of a night names its file; those of other nights can differ.
     (folder / "2026-05-21" / "config.json").write_text('{"options_file": "new.toml"}', encoding="utf-8")
-    night["reasons"][-1] = (
-        "searx: failed; to request again, then: judge nightly 'my nights.toml' --date 2026-05-20"
-    )
+    night["options_file"] = "my nights.toml"
     lines = render_trend(make_trend(trend.read_history(write_nights(tmp_path, [night]))))
     assert lines[-1].endswith(": judge nightly 'my nights.toml' --date 2026-05-20")
 
