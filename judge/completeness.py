@@ -97,7 +97,8 @@ def check_run(
             reason=explain_stop(asker.stopped, kind),
         )
         incomplete = _make_incomplete(asker.stopped, message)
-    failed = [judgment for judgment in judging.failures if judgment.detail]
+    # The summary has its own warning about texts that cannot be read, for which no assessor was asked.
+    failed = [judgment for judgment in judging.failures if judgment.detail and not judgment.is_by_rule]
     if incomplete is None and failed:
         if summary.panel:
             failures = describe_failures(failed, len(judging.judgments))

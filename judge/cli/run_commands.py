@@ -188,8 +188,13 @@ def _judge(typed: OptionValues, toml: Path | None) -> None:
         print_error(result.incomplete)
     # Tables of a run that stopped before its first grade are empty.
     if result.incomplete is None or run_tables.has_grades(result):
-        is_explained = result.incomplete is not None
-        print_parts(run_tables.iter_run_parts(result, printed=printed, is_explained=is_explained))
+        parts = run_tables.iter_run_parts(
+            result,
+            printed=printed,
+            is_explained=result.incomplete is not None,
+            min_coverage=config.min_coverage,
+        )
+        print_parts(parts)
     if result.incomplete:
         sys.exit(_INCOMPLETE)
 

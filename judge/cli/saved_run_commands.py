@@ -30,7 +30,8 @@ def score(
     from judge import api
     from judge.cli.render import run_tables
     from judge.cli.render.tables import print_parts
-    from judge.runs.folder import translate_run_errors
+    from judge.runs.folder import RunFolder, translate_run_errors
+    from judge.runs.load import RecordedConfig, read_config_if_there
 
     typed = list_typed_options(context)
     parameters = ("costs", "weights", "base_url", "feedback", "store")
@@ -47,7 +48,8 @@ def score(
     if result.incomplete and not run_tables.has_grades(result):
         raise result.incomplete
     with translate_run_errors(run):
-        print_parts(run_tables.iter_run_parts(result, saved=save))
+        recorded = (read_config_if_there(RunFolder(run)) or RecordedConfig()).options
+        print_parts(run_tables.iter_run_parts(result, saved=save, min_coverage=recorded.min_coverage))
 
 
 def compare(

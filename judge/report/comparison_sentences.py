@@ -31,6 +31,8 @@ from judge.report.display_text import (
 
 #: Below this many queries the simultaneous intervals are only approximate.
 _FEW_QUERIES = 10
+#: The most comparisons that the terminal and the report show of a run; `judge compare` prints them all.
+MAX_COMPARISONS = 6
 
 
 def warn_few_queries(t: Translator, summary: Summary) -> str:

@@ -20,6 +20,7 @@ from judge.report import assessor_sentences, facts, page_tables, run_warnings, s
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.comparison_sentences import (
+    MAX_COMPARISONS,
     choose_headline,
     describe_deciding_queries,
     describe_difference,
@@ -42,8 +43,6 @@ REPORT_SCRIPTS = tuple(
     ("judge.report", f"{file_name}.js")
     for file_name in ("dom", "messages", "display", "payload", "query", "browser", "report")
 )
-
-_MAX_COMPARISONS = 6
 
 
 class ReportQueries:
@@ -157,7 +156,7 @@ def _iter_alarms(t: Translator, summary: Summary) -> Iterator[str]:
 def _describe_differences(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield the first comparisons, as the terminal does, and the power of the tests."""
     if deciding := summary.deciding_measure:
-        rows = summary.select_comparisons(deciding)[:_MAX_COMPARISONS]
+        rows = summary.select_comparisons(deciding)[:MAX_COMPARISONS]
         yield from (describe_difference(t, row) for row in rows)
         yield explain_no_number(t, rows)
         yield describe_power(t, summary)

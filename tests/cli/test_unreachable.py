@@ -300,3 +300,24 @@ def test_a_few_failures_are_reported_of_a_run_with_enough_grades(tmp_path: Path)
     assert result.stdout.count(reason) == 1
     assert "they are imputed" in result.stdout
     assert "To judge only these, run" in result.stdout
+
+
+def test_missing_texts_do_not_hide_the_error_of_the_server(tmp_path: Path) -> None:
+    rows = make_rows(1, 2, 10)
+    for row in rows[:3]:
+        row["snippet"] = None
+
+    def reject_one_pair(request: ChatRequest) -> Reply:
+        body = json.dumps({"error": {"message": "an odd pair"}})
+        return Reply(status=400, body=body) if "text 0.1.9" in request.prompt else reply_with_grade(request)
+
+    data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "r"
+    with LoopbackServer(reject_one_pair) as server:
+        options = ("-m", "openai:x", "--base-url", server.openai_url, "--min-coverage", 0.5, "--out", out)
+        result = run_judge("run", data, *options)
+    assert result.returncode == 0, result.stderr
+    assert "not every pair has a grade; the most frequent error: HTTP 400: an odd pair\n" in result.stdout
+    # Enough pairs are judged, so what is missing does not come first, as in the report.
+    again = run_judge("score", out)
+    for text in (result.stdout, again.stdout):
+        assert text.index("1 query") < text.index("4 of 20 judgments have no grade")

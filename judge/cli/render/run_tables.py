@@ -16,6 +16,7 @@ from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, facts, selftest_sentences
 from judge.report.comparison_sentences import (
+    MAX_COMPARISONS,
     choose_headline,
     describe_power,
     describe_segment_differences,
@@ -40,8 +41,6 @@ from judge.report.run_warnings import (
 )
 from judge.runs.run_result import RunResult
 
-#: How many comparisons a run prints; `judge compare` prints them all.
-_MAX_COMPARISONS = 6
 #: The counts of what came back that a run prints where they are not 0; `judge compare` prints the others too.
 _COUNTS = ("judged", "empty", "errors", "absent", "duplicates")
 #: The columns of what came back that a run explains; `judge compare` explains the others too.
@@ -89,15 +88,20 @@ def make_engine_table(title: str, summary: Summary, columns: Iterable[EngineColu
 
 
 def iter_run_parts(
-    result: RunResult, *, saved: bool = True, printed: Container[str] = (), is_explained: bool = False
+    result: RunResult,
+    *,
+    saved: bool = True,
+    printed: Container[str] = (),
+    is_explained: bool = False,
+    min_coverage: float = MIN_COVERAGE,
 ) -> Iterator[Part]:
     """Yield what was judged, the engines best first, warnings, and, when `saved`, where the files are.
 
-    Warnings in `printed` are left out. `is_explained` says that the error of an incomplete run is printed.
+    Warnings in `printed` are left out. `is_explained` says that the error of an incomplete run is printed. What
+    is missing stands first where less than `min_coverage` is judged.
     """
     summary, folder = result.summary, result.folder
-    # What is missing stands first where it is too much.
-    least = 1.0 if is_explained else MIN_COVERAGE
+    least = 1.0 if is_explained else min_coverage
     if is_explained and summary.stopped:  # the error says what is missing, and why
         summary = replace(summary, stopped={})
         yield explain_imputation(t, summary).strip()
@@ -216,11 +220,11 @@ def _describe_result(summary: Summary, run: str, least: float) -> Iterator[str]:
     yield from selftest_sentences.warn_unreliable(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
     yield from describe_segment_differences(t, summary)
-    yield from iter_differences(t, comparisons, _MAX_COMPARISONS)
-    if len(comparisons) > _MAX_COMPARISONS:
+    yield from iter_differences(t, comparisons, MAX_COMPARISONS)
+    if len(comparisons) > MAX_COMPARISONS:
         yield t(
             "  … and {count:,} more: judge compare {folder}",
-            count=len(comparisons) - _MAX_COMPARISONS,
+            count=len(comparisons) - MAX_COMPARISONS,
             folder=run,
         )
     yield describe_power(t, summary)
