@@ -59,7 +59,7 @@ _YES_OR_NO = re.compile(
 _ECHO_LENGTH = 40
 #: The flags of snippets without readable text, and why one with such a flag is unjudged.
 _NO_TEXT_FLAGS = {
-    TEXT_MISSING: Message("the dataset does not say what the engine showed"),
+    TEXT_MISSING: Message("the dataset has no text for this result"),
     TEXT_CUT: Message("nothing can be read in the part of the text that max_chars leaves; raise max_chars"),
     EMPTY_SNIPPET: "",
 }

@@ -55,7 +55,7 @@ class PairScheduler:
         _requests, _todo     not leased; `_todo` has the next ones
         _judge               in progress: it has a lease, and a task judges it
 
-    It is in `_leased_elsewhere` while another process has its lease; this one tries again. A pair whose batch
+    A pair that another process has leased is in `_leased_elsewhere`, and is tried again. A pair whose batch
     has not ended is only counted, in `_in_batches`.
     """
 

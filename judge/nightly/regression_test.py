@@ -150,8 +150,8 @@ def warn_of_too_few_queries(outcomes: _Outcomes, alpha: float) -> Iterator[str]:
     tested = [outcome.n for outcome in outcomes if outcome.p_holm is not None]
     if tested and min(tested) < (needed := count_fewest_queries(len(tested), alpha)):
         yield Message(
-            "too few queries to find any drop: {queries:,} are compared, and with {comparisons:,} comparisons"
-            " at alpha {alpha:g} it takes {needed:,} or more",
+            "no drop can be significant: {queries:,} queries are compared; {comparisons:,} comparisons at"
+            " alpha {alpha:g} need {needed:,}",
             queries=min(tested),
             comparisons=len(tested),
             alpha=alpha,

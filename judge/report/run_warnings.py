@@ -30,7 +30,7 @@ def warn_incomplete(t: Translator, summary: Summary, least: float = MIN_COVERAGE
 
 
 def warn_without_results(summary: Summary) -> Iterator[Message]:
-    """Return a warning for each engine whose list is empty on half of its queries or more, unlike others'."""
+    """Return the warnings of empty lists, one for each engine that has them on half of its queries."""
     answers = {
         name: (summary.engines[name].answered, summary.engines[name].empty)
         for name in summary.sort_engines(summary.main_measure)
@@ -39,7 +39,7 @@ def warn_without_results(summary: Summary) -> Iterator[Message]:
 
 
 def warn_without_text(summary: Summary) -> Iterator[Message]:
-    """Return a warning about the engines most of whose results have no text besides a title, if any."""
+    """Return the warnings about engines most of whose results have no text besides a title."""
     shares = {name: engine.no_snippet_share for name, engine in summary.engines.items()}
     return describe_results_without_text(shares)
 

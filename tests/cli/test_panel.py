@@ -334,6 +334,6 @@ def test_the_advice_on_missing_texts_and_other_failures_says_which_is_for_which(
     assert result.returncode == 3
     assert (
         " (3 of 5 failed: the text is missing (2) and the reply could not be read (1); most often: the"
-        " dataset does not say what the engine showed); run the same command again to get the rest, except"
+        " dataset has no text for this result); run the same command again to get the rest, except"
         " for 2 without a text: add the missing texts to the dataset and name another --out\n"
     ) in result.stderr

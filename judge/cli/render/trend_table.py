@@ -143,14 +143,18 @@ def _iter_notes(trend: Trend) -> Iterator[str]:
     of_unknown = t.translate_plural(
         "; the cost of {count:,} night is unknown", "; the cost of {count:,} nights is unknown", unknown
     )
+    if sum(costs):
+        yield t(
+            "paid: ${usd:,.4f} in {nights}{unknown}",
+            usd=sum(costs),
+            nights=t.translate_plural("{count:,} night", "{count:,} nights", len(costs)),
+            unknown=of_unknown if unknown else "",
+        )
+    elif unknown:
+        yield t("cost unknown (no price)")
     yield t(
-        "cost unknown (no price)" if unknown and not sum(costs) else "paid: ${usd:,.4f} in {nights}{unknown}",
-        usd=sum(costs),
-        nights=t.translate_plural("{count:,} night", "{count:,} nights", len(costs)),
-        unknown=of_unknown if unknown else "",
-    )
-    yield t(
-        "status: · fine, ! regression, ~ assessor drift, ? not decided, - no baseline; ^ something changed"
+        "status: · fine, ! regression, ~ assessor drift, ? not compared or incomplete, - no baseline;"
+        " ^ something changed"
     )
     if any(night.breaks for night in trend.nights[-MAX_NIGHTS_IN_TABLE:]):
         yield t("│ the values before and after it are not comparable")

@@ -446,8 +446,8 @@ def test_a_night_with_refused_pairs_is_not_told_to_change_its_assessor(
         ({"error": "HTTP 503"}, "correct the dataset, then: judge nightly "),
         (
             [{"snippet": None, "url": "https://x.example"}],
-            "less than min_coverage 99% (4 of 43 failed: the text is missing: the dataset does not say"
-            " what the engine showed); add the missing texts to the dataset and continue this night:"
+            "less than min_coverage 99% (4 of 43 failed: the text is missing: the dataset has no text"
+            " for this result); add the missing texts to the dataset and continue this night:"
             " stored judgments are not paid again",
         ),
     ],
@@ -499,7 +499,9 @@ def test_engines_that_were_away_are_asked_again(tmp_path: Path) -> None:
         requests = len(engines.searched)
         record = job.run_nightly(toml, "2026-05-02").record
         assert (record.status, len(engines.searched) - requests) == ("fine", 5)
-        assert any("too few queries to find any drop" in remark for remark in record.remarks)
+        assert any(
+            "no drop can be significant: 5 queries are compared" in remark for remark in record.remarks
+        )
 
 
 # --- limits, options, files

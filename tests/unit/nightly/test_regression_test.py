@@ -148,7 +148,7 @@ def test_too_few_queries_to_find_any_drop_are_said() -> None:
         rows = decide_outcomes([replace(change, engine=f"e{at}") for at in range(4)], (), RULES)
         warnings = list(warn_of_too_few_queries(rows, RULES.alpha))
         assert bool(warnings) == (rows[0].outcome != "regression") == (n < 9)
-        assert all("takes 9 or more" in each for each in warnings)
+        assert all("alpha 0.01 need 9" in each for each in warnings)
 
 
 def test_what_could_be_hidden_is_said() -> None:

@@ -391,6 +391,13 @@ def test_nights_without_a_price_have_no_sum(tmp_path: Path) -> None:
     assert not any(line.startswith("paid") for line in lines)
 
 
+def test_nothing_is_told_of_the_cost_where_nothing_was_billed(tmp_path: Path) -> None:
+    free = make_night("2026-05-01")
+    free["cost_total"]["usd"] = 0.0
+    lines = render_trend(make_trend(trend.read_history(write_nights(tmp_path, [free]))))
+    assert not any(line.startswith(("paid", "cost")) for line in lines)
+
+
 def test_a_night_that_was_begun_and_not_finished_is_listed(tmp_path: Path) -> None:
     write_nights(tmp_path, [make_night("2026-05-01")])
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
