@@ -125,7 +125,7 @@ class ModelClient:
         self.cancel_token = cancel_token
         self.spend_limit = spend_limit or SpendLimit()
         self.price = price
-        self.limiter = AdaptiveLimiter(limits.concurrency)
+        self.limiter = AdaptiveLimiter(limits.concurrency, limits.max_wait)
         self._retry_budget = RetryBudget(limits.concurrency)
         self.availability = ServerAvailability(self.server_name, limits, self.limiter)
 

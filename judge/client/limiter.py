@@ -14,7 +14,6 @@ from enum import Enum, auto
 from math import inf
 
 from judge.client.rate_estimator import Permit, RateEstimator
-from judge.client.retry import MAX_RETRY_AFTER
 
 #: Failures in a row, without an answer between, that open the circuit.
 _OUTAGE_FAILURES = 5
@@ -37,9 +36,13 @@ class Circuit(Enum):
 
 
 class AdaptiveLimiter:
-    """Grants a `Permit` for each request; the caller reports how it ended, and releases the permit."""
+    """Grants a `Permit` for each request; the caller reports how it ended, and releases the permit.
 
-    def __init__(self, concurrency: int) -> None:
+    A server that asks for a pause gets it, for at most `max_wait` seconds.
+    """
+
+    def __init__(self, concurrency: int, max_wait: float = inf) -> None:
+        self._max_wait = max_wait
         self.in_flight = 0
         self.circuit = Circuit.STARTING
         self._estimator = RateEstimator(concurrency)
@@ -114,7 +117,7 @@ class AdaptiveLimiter:
         The server may ask to wait `retry_after` seconds.
         """
         now = _read_clock()
-        wait = min(retry_after or 0.0, MAX_RETRY_AFTER)
+        wait = min(retry_after or 0.0, self._max_wait)
         if throttled:
             self._estimator.record_throttled(permit, now)
         if self._outage_since is None:

@@ -11,8 +11,6 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 
 from judge.errors import CallError, RetryableError
 
-#: Longest wait for a Retry-After, in seconds; a longer one is cut where `RequestLimits.max_wait` allows more.
-MAX_RETRY_AFTER = 600.0
 #: Retries that a run can afford before any answer (and four per call in flight), and per answer.
 _INITIAL_RETRIES, _RETRIES_PER_ANSWER = 200.0, 0.1
 
@@ -66,7 +64,7 @@ def make_retry_policy(
 
     def wait(state: RetryCallState) -> float:
         retry_after = _get_error(state).retry_after
-        return backoff(state) if retry_after is None else min(retry_after, MAX_RETRY_AFTER) + jitter(state)
+        return backoff(state) if retry_after is None else min(retry_after, limits.max_wait) + jitter(state)
 
     # Not the number of attempts: those that meet a rate limit do not count.
     failures = 0

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
 from judge.client.cancel import Cancelled, CancelToken
-from judge.client.retry import MAX_RETRY_AFTER, RequestLimits, RetryBudget, make_retry_policy
+from judge.client.retry import RequestLimits, RetryBudget, make_retry_policy
 from judge.errors import CallError, Interrupted, RequestRejected, RetryableError
 
 LIMITS = RequestLimits(concurrency=4, attempts=3, max_wait=10, shutdown_timeout=1)
@@ -40,15 +41,17 @@ def test_a_fault_that_passes_is_retried_after_a_growing_wait() -> None:
     assert 0.5 <= waits[0] <= 1.0 <= waits[1] <= 1.5
 
 
-def test_waits_are_never_below_retry_after_and_a_huge_one_is_capped() -> None:
+@pytest.mark.parametrize("max_wait", [10, 3600])
+def test_waits_are_never_below_retry_after_and_a_huge_one_is_cut_at_max_wait(max_wait: float) -> None:
     waits, _ = record_waits(
         [
-            RetryableError("rate_limit", "x", retry_after=7.0),
+            RetryableError("rate_limit", "x", retry_after=0.75 * max_wait),
             RetryableError("rate_limit", "x", retry_after=1e9),
-        ]
+        ],
+        replace(LIMITS, max_wait=max_wait),
     )
-    assert 7.0 <= waits[0] < 7.5
-    assert MAX_RETRY_AFTER <= waits[1] < MAX_RETRY_AFTER + 1
+    for wait, expected in zip(waits, (0.75 * max_wait, max_wait), strict=True):
+        assert expected <= wait < expected + 0.5
 
 
 def test_a_fault_is_final_after_the_attempts() -> None:
