@@ -110,8 +110,11 @@ def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Pat
             assert message in result.stderr
     result = run_judge("run", data, "-m", "rerank:nope:m")
     assert (result.returncode, "there is no model 'rerank:nope:m'" in result.stderr) == (2, True)
-    result = run_judge("selftest", "-m", "rerank:cohere:m")
-    assert "a self-test is for models that give reasons" in result.stderr
+    toml = tmp_path / "judge.toml"
+    toml.write_text('model = "rerank:cohere:m"\n', encoding="utf-8")
+    for words in (("-m", "rerank:cohere:m"), ("--config", toml)):
+        result = run_judge("selftest", *words)
+        assert "a self-test is for models that give reasons" in result.stderr
 
 
 def test_an_address_without_a_reranker_is_answered_with_where_it_ends(data: Path, tmp_path: Path) -> None:
