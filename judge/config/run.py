@@ -206,7 +206,8 @@ class Config(Options):
         "Also measure the age of dated results for queries with the column fresh; free."
     )
     expected_gains: bool = _free_dimension(
-        "Also score by the probabilities of a decision model: nDCG, DCG, sDCG and P by expected gains; free."
+        "Also score by the probabilities of a decision model: nDCG, DCG, sDCG, P and RBP by expected gains;"
+        " free."
     )
     feedback: TextValue | None = _free_dimension(
         "Also compare the verdicts with feedback of users: CSV (query_id, snippet_id, feedback: up, down,"

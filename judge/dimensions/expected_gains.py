@@ -14,12 +14,13 @@ from judge.measure.columns import ResultColumns
 from judge.measure.formulas import apply_formula, compute_gains, dcg, find_largest_value
 from judge.measure.measures import Measure
 from judge.measure.numeric import Bools, Floats, Ints, convert_non_finite, divide
+from judge.measure.pair_sampling import SUMS_OVER_RANKS
 from judge.measure.score import compute_nan_mean
 from judge.messages import Message
 from judge.records import Judgment
 
-#: Measures that are sums over ranks, so that their mean over grades follows from the mean gains.
-_LINEAR_MEASURES = ("nDCG", "sDCG", "DCG", "P")
+#: Sums over ranks, so that their mean over grades follows from the mean gains; nDCG is divided after that.
+_LINEAR_MEASURES = (*SUMS_OVER_RANKS, "nDCG")
 
 
 def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:

@@ -157,14 +157,14 @@ def measure_flagged_sensitivity(
 ) -> FlaggedEffect | None:
     """Return the effect of flagged snippets on the order by the first measure that compares engines.
 
-    None where no query with a flagged snippet is judged.
+    None where no measure compares engines, and where no query with a flagged snippet is judged.
 
     `flagged` (pairs,) marks snippets that may contain prompt injection. `among` names the pairs of engines to
     compare, None for all.
     """
-    measure = next((measure for measure in scores.measures if measure.compares_engines), scores.measures[0])
+    measure = next((measure for measure in scores.measures if measure.compares_engines), None)
     flagged = flagged & np.isin(results.pair_query, judgments.rows["query"])
-    if not flagged.any():
+    if measure is None or not flagged.any():
         return None
     # All queries are scored again, because the grades of a query influence what is imputed on another.
     treated = (

@@ -80,11 +80,12 @@ def test_a_binary_verdict_is_yes_or_no(tmp_path: Path) -> None:
 
 
 def test_expected_gains_are_means_over_the_possible_grades(tmp_path: Path) -> None:
+    measures = "nDCG@10 sDCG@10 P@5 AP@10 RBP@10"
     rows = list_rows({"q": {"a": ("a grade=3", "a grade=0"), "b": ("b grade=0", "b grade=3")}})
     data = write_rows(tmp_path / "d.jsonl", rows)
     with LoopbackServer(reply_with_shares) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
-        result = run_judge("run", data, *words, "--measures", "nDCG@10 sDCG@10 P@5 AP@10", "--expected-gains")
+        result = run_judge("run", data, *words, "--measures", measures, "--expected-gains")
     assert result.returncode == 0, result.stderr
     summary = read_summary(tmp_path / "run")
     means = {
@@ -95,13 +96,17 @@ def test_expected_gains_are_means_over_the_possible_grades(tmp_path: Path) -> No
     high, low, second = 18 / 8, 6 / 8, 1 / log2(3)
     ideal = high + high * second + low / 2 + low / log2(5)
     top = 3 * sum(1 / log2(1 + rank) for rank in range(1, 11))
-    for engine, dcg in {"a": high + low * second, "b": low + high * second}.items():
+    for engine, dcg, rbp in (
+        ("a", high + low * second, 6 / 8 + 2 / 8 * 0.8),
+        ("b", low + high * second, 2 / 8 + 6 / 8 * 0.8),
+    ):
         assert means[engine] == pytest.approx(
             {
                 "expected nDCG@10": dcg / ideal,
                 "expected sDCG@10": dcg / top,
                 # Relevant from grade 2: 6/8 of one snippet, 2/8 of the other.
                 "expected P@5": 1 / 5,
+                "expected RBP(p=0.8)@10": 0.2 * rbp,
                 "probability of the grade@10": 5 / 8,
             }
         )

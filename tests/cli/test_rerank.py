@@ -112,8 +112,8 @@ def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Pat
     assert (result.returncode, "there is no model 'rerank:nope:m'" in result.stderr) == (2, True)
     toml = tmp_path / "judge.toml"
     toml.write_text('model = "rerank:cohere:m"\n', encoding="utf-8")
-    for words in (("-m", "rerank:cohere:m"), ("--config", toml)):
-        result = run_judge("selftest", *words)
+    for option, value in (("-m", "rerank:cohere:m"), ("--config", str(toml))):
+        result = run_judge("selftest", option, value)
         assert "a self-test is for models that give reasons" in result.stderr
 
 

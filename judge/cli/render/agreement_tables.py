@@ -63,8 +63,11 @@ def iter_agreement_parts(agreement: LabelAgreement, run: Path, measure: str | No
 def _choose(agreement: LabelAgreement, measure: str | None, folder: str) -> str | None:
     if measure is None:
         return next(iter(agreement.orders), None)
-    name = str(parse_measure(measure))
-    if name not in agreement.orders:
+    parsed = parse_measure(measure)
+    name = str(parsed)
+    if name in agreement.orders:
+        return name
+    if agreement.grades is not None:
         raise InputError(
             "{name} compares no engines here; the measures that do: {names}; judge score {folder} --save"
             " --measures takes others",
@@ -72,7 +75,10 @@ def _choose(agreement: LabelAgreement, measure: str | None, folder: str) -> str 
             folder=folder,
             names=SeparatedNames(agreement.orders) or Message("none"),
         )
-    return name
+    # Two files of grades: every measure is computed for the engines of their lists.
+    if parsed.compares_engines:
+        raise InputError("--measure is for the engines of --run; add --run FILE, or omit it")
+    raise InputError("{name} compares no engines; name nDCG@k, AP@k, P@k, RR@k or sDCG@k", name=name)
 
 
 def _describe_agreement(agreement: LabelAgreement) -> Iterator[str]:

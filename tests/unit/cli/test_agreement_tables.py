@@ -138,7 +138,21 @@ def test_a_measure_that_was_not_scored_is_refused(
     unfair_agreement: dict[str, Any], measure: str, says: str
 ) -> None:
     with pytest.raises(InputError, match=says):
-        render_tables(unfair_agreement, measure)
+        render_tables({**unfair_agreement, "grades": "those of a run"}, measure)
+
+
+@pytest.mark.parametrize(
+    ("measure", "says"),
+    [
+        ("Judged@10", "Judged@10 compares no engines; name nDCG@k, AP@k, P@k, RR@k or sDCG@k"),
+        ("nDCG@10", "--measure is for the engines of --run; add --run FILE, or omit it"),
+    ],
+)
+def test_a_measure_for_two_files_of_grades_is_refused_without_advice_to_score(
+    unfair_agreement: dict[str, Any], measure: str, says: str
+) -> None:
+    with pytest.raises(InputError, match=f"^{re.escape(says)}$"):
+        render_tables({**unfair_agreement, "grades": None, "orders": {}, "calibration": {}}, measure)
 
 
 def test_agreement_that_is_no_more_than_chance_is_called_so() -> None:

@@ -40,6 +40,11 @@ def test_nothing_flagged_is_nothing_to_say() -> None:
     assert measure_effect(PLEADING) is None
 
 
+def test_measures_that_compare_no_engines_have_no_order() -> None:
+    dataset = JudgedDataset(PLEADING.returned, PLEADING.grades, depth=2, measures="Judged@2")
+    assert measure_effect(dataset, ("q", "plea")) is None
+
+
 def test_the_first_measure_is_weighed_and_a_tie_is_no_swap() -> None:
     result = measure_effect(PLEADING, ("q", "plea"))
     assert result is not None
