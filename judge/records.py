@@ -145,7 +145,8 @@ class Ranking:
 class Dataset:
     """The input of a run: queries by id in the order of the input, one ranking per (engine, query).
 
-    With `dates` prompts show dates, so snippets with different dates are different pairs.
+    With `dates` prompts show dates, so snippets with different dates are different pairs. In a judged run,
+    `warnings` are also about its labels and assessors.
     """
 
     queries: Mapping[str, Query]

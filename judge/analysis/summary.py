@@ -178,7 +178,7 @@ class Summary:
     flagged: Mapping[str, int]
     #: By the assessor.
     selftest: Mapping[str, SelfTestEntry]
-    #: Warnings about the dataset.
+    #: Warnings about the dataset and the labels, and what assessors tell of their grades.
     remarks: tuple[str, ...]
     measures: tuple[str, ...]
     #: What to know about a measure, by its name.
