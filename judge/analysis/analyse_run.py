@@ -147,7 +147,7 @@ def _describe_measures(measures: Iterable[Measure], longest: int) -> Iterator[tu
     for measure in measures:
         if measure.note:
             yield str(measure), measure.note
-        elif measure.name in ("P", "sDCG") and 0 < longest < measure.choose_cutoff(longest):
+        elif measure.kind.divisor == "cutoff" and 0 < longest < measure.choose_cutoff(longest):
             note = Message(
                 "no list goes below rank {longest:,}; missing results count as not relevant",
                 longest=longest,

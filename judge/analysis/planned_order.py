@@ -215,8 +215,7 @@ def _make_draw(
                 inverse[unit.key] += plan.labels / total * unit.drawn / unit.probability
                 certain[unit.key] &= unit.probability == 1
     gains = compute_unit_gains(measure, people.scale)
-    if measure.name == "DCG":  # the unit of the means by the assessor: both top grades gain the same
-        gains *= compute_unit_gains(measure, run.spec.scale)[-1] / gains[-1]
+    gains *= compute_unit_gains(measure, run.spec.scale)[-1] / gains[-1]  # the unit of the assessor's means
     labels = [people.grades.get(key) for key in weights]
     by_assessor = [units[key].grade if key in units else None for key in weights]
     return LabelledDraw(

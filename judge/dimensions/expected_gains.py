@@ -11,16 +11,12 @@ from judge.analysis.dimension_summary import DimensionResult, summarise_dimensio
 from judge.analysis.judged_run import JudgedRun
 from judge.measure.arrays import find_origins
 from judge.measure.columns import ResultColumns
-from judge.measure.formulas import apply_formula, compute_gains, dcg, find_largest_value
+from judge.measure.formulas import apply_formula, compute_gains, find_largest_value
 from judge.measure.measures import Measure
 from judge.measure.numeric import Bools, Floats, Ints, convert_non_finite, divide
-from judge.measure.pair_sampling import SUMS_OVER_RANKS
 from judge.measure.score import compute_nan_mean
 from judge.messages import Message
 from judge.records import Judgment
-
-#: Sums over ranks, so that their mean over grades follows from the mean gains; nDCG is divided after that.
-_LINEAR_MEASURES = (*SUMS_OVER_RANKS, "nDCG")
 
 
 def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
@@ -40,12 +36,7 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
             " -m decision:openai:NAME, but not those of a panel"
         )
         return summarise_dimension({}, run.dataset.engines, (remark,))
-    measures = [
-        measure
-        for measure in run.spec.measures
-        if measure.name in _LINEAR_MEASURES and measure.compares_engines
-    ]
-    measures = measures or [Measure("sDCG", depth)]
+    measures = list(filter(_is_linear, run.spec.measures)) or [Measure("sDCG", depth)]
     # A document gains once in a list. Past the end of one, the pair is -1: the last entry.
     is_first = find_origins(results.document) == np.arange(results.document.shape[-1])
     has_gain = np.isin(
@@ -56,8 +47,8 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
         gains, cutoff = compute_gains(measure, scale), measure.choose_cutoff(depth)
         expected = np.append(shares @ gains, 0.0)[results.pair]
         value = apply_formula(measure, np.where(is_first, expected, 0.0)[..., :cutoff], float(gains[-1]))
-        if measure.name == "nDCG":
-            value = divide(value, _sum_ideals(results, expected, cutoff, has_gain), np.nan)
+        if measure.kind.divisor == "ideal":
+            value = divide(value, _compute_ideals(measure, results, expected, has_gain), np.nan)
         columns[f"expected {measure}"] = value
     ranges = {f"expected {measure}": (0.0, find_largest_value(measure, scale, depth)) for measure in measures}
     of_grades = np.append(certainty, np.nan)[results.pair]
@@ -69,6 +60,12 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
         if not results.without_list[row, at]
     }
     return summarise_dimension(values, run.dataset.engines, ranges=ranges)
+
+
+def _is_linear(measure: Measure) -> bool:
+    """Return whether the mean over grades follows from the mean gains, before the ideal divides it."""
+    is_sum = measure.kind.is_sum_over_ranks or measure.kind.divisor == "ideal"
+    return is_sum and measure.compares_engines
 
 
 def _average_shares(
@@ -94,10 +91,10 @@ def _average_shares(
     return divide(totals, counts[:, None], np.nan), divide(certain, certain_counts, np.nan)
 
 
-def _sum_ideals(results: ResultColumns, expected: Floats, cutoff: int, has_gain: Bools) -> Floats:
-    """Return the (queries,) DCG of the best order of each query's documents, NaN where it has no nDCG."""
+def _compute_ideals(measure: Measure, results: ResultColumns, expected: Floats, has_gain: Bools) -> Floats:
+    """Return the (queries,) values of the best order of each query's documents, NaN where it has no nDCG."""
     best = np.zeros((len(results.queries), int(results.document.max(initial=0)) + 1))
     engine, query, rank = np.nonzero(results.pair >= 0)
     np.maximum.at(best, (query, results.document[engine, query, rank]), expected[engine, query, rank])
-    ideal = dcg(-np.sort(-best)[:, :cutoff])
+    ideal = apply_formula(measure, -np.sort(-best)[:, : measure.choose_cutoff(results.depth)])
     return np.where(has_gain & ~np.isnan(best).any(1), ideal, np.nan)

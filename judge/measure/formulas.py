@@ -24,9 +24,9 @@ def compute_gains(measure: Measure, scale: Scale) -> Floats:
     """
     grade: Floats = np.arange(scale.top + 1, dtype=np.float64)
     exponential: Floats = np.exp2(grade) - 1
-    if measure.name == "ERR":
+    if measure.kind.gains == "stop":
         return np.divide(exponential, np.exp2(scale.top))
-    if measure.name in ("nDCG", "DCG", "sDCG"):
+    if measure.kind.gains == "grade":
         return exponential if measure.dcg == "exp-log2" else grade
     return (grade >= measure.find_lowest_relevant(scale)).astype(np.float64)
 

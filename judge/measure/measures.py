@@ -37,16 +37,19 @@ _FLAGS = ("own", "granular")
 class MeasureKind:
     """One entry of the catalogue of measures.
 
-    `parameters` are allowed in the brackets. The value of a `pool_free` measure does not change when another
-    engine joins the pool. `source` names the paper or the trec_eval measure that defines it.
+    `parameters` are allowed in the brackets; `gains` is None where grades do not count. The `divisor` is the
+    ideal order of the pool, its relevant documents, `cutoff` results of the top grade, or the list's length.
+    `source` names the paper or the trec_eval measure that defines it.
     """
 
     name: str
     cutoff: Literal["needed", "optional", "none"]
     parameters: tuple[str, ...]
+    gains: Literal["grade", "relevance", "stop"] | None
+    divisor: Literal["ideal", "relevant", "cutoff", "returned"] | None
     meaning: str
     source: str
-    pool_free: bool = True
+    is_sum_over_ranks: bool = False
 
     @property
     def syntax(self) -> str:
@@ -58,44 +61,41 @@ class MeasureKind:
 
 #: In display order.
 _KINDS = (
-    MeasureKind("nDCG", "optional", ("own", "dcg"),
+    MeasureKind("nDCG", "optional", ("own", "dcg"), "grade", "ideal",
         "discounted gain, divided by that of the best list that the pool allows",
-        "Järvelin & Kekäläinen 2002 (trec_eval ndcg_cut); exp-log2: Burges et al. 2005",
-        pool_free=False),
-    MeasureKind("AP", "optional", ("own", "rel"),
+        "Järvelin & Kekäläinen 2002 (trec_eval ndcg_cut); exp-log2: Burges et al. 2005"),
+    MeasureKind("AP", "optional", ("own", "rel"), "relevance", "relevant",
         "precision at each relevant result, summed, divided by the relevant documents of the pool; "
         "its mean over queries is MAP",
-        "trec_eval map_cut",
-        pool_free=False),
-    MeasureKind("P", "needed", ("rel",),
+        "trec_eval map_cut"),
+    MeasureKind("P", "needed", ("rel",), "relevance", "cutoff",
         "relevant results in the first k, divided by k",
-        "trec_eval P"),
-    MeasureKind("R", "optional", ("rel",),
+        "trec_eval P", is_sum_over_ranks=True),
+    MeasureKind("R", "optional", ("rel",), "relevance", "relevant",
         "relevant results in the first k, divided by the relevant documents of the pool",
-        Message("trec_eval recall, relative to the pool"),
-        pool_free=False),
-    MeasureKind("RR", "optional", ("granular", "rel"),
+        Message("trec_eval recall, relative to the pool")),
+    MeasureKind("RR", "optional", ("granular", "rel"), "relevance", None,
         "1 / rank of the first relevant result, 0 without one; its mean is MRR",
         "Voorhees 1999 (trec_eval recip_rank); granular: LlamaIndex"),
-    MeasureKind("Success", "needed", ("rel",),
+    MeasureKind("Success", "needed", ("rel",), "relevance", None,
         "1 when a relevant result is in the first k, else 0; the hit rate",
         "trec_eval success"),
-    MeasureKind("SetP", "none", ("rel",),
+    MeasureKind("SetP", "none", ("rel",), "relevance", "returned",
         "relevant results, divided by the results returned; the relevancy score of RAG evaluation",
         "trec_eval set_P"),
-    MeasureKind("sDCG", "needed", (),
+    MeasureKind("sDCG", "needed", (), "grade", "cutoff",
         "discounted gain, divided by that of k results of the top grade: the one for trends",
-        Message("Järvelin & Kekäläinen 2002, with a fixed ideal")),
-    MeasureKind("DCG", "needed", ("dcg",),
+        Message("Järvelin & Kekäläinen 2002, with a fixed ideal"), is_sum_over_ranks=True),
+    MeasureKind("DCG", "needed", ("dcg",), "grade", None,
         "discounted gain: the gains divided by log2(1 + rank), summed",
-        "Järvelin & Kekäläinen 2002; exp-log2: Burges et al. 2005"),
-    MeasureKind("RBP", "optional", ("rel", "p"),
+        "Järvelin & Kekäläinen 2002; exp-log2: Burges et al. 2005", is_sum_over_ranks=True),
+    MeasureKind("RBP", "optional", ("rel", "p"), "relevance", None,
         "expected rate of relevant results for a reader who goes on with probability p",
-        Message("Moffat & Zobel 2008 (trec_eval rbp, whose p is 0.9)")),
-    MeasureKind("ERR", "optional", (),
+        Message("Moffat & Zobel 2008 (trec_eval rbp, whose p is 0.9)"), is_sum_over_ranks=True),
+    MeasureKind("ERR", "optional", (), "stop", None,
         "expected 1 / rank of the result that satisfies a reader who goes from top to bottom",
         "Chapelle et al. 2009"),
-    MeasureKind("Judged", "needed", (),
+    MeasureKind("Judged", "needed", (), None, None,
         "share of the first k results, or of as many as there are, with a grade",
         Message("Judged@k of ir_measures")),
 )  # fmt: skip
@@ -165,14 +165,13 @@ class Measure:
     def __post_init__(self) -> None:
         if self.name not in MEASURE_KINDS:
             raise InputError(_describe_unknown_measure(self.name))
-        kind = MEASURE_KINDS[self.name]
         for field in fields(self):
             given = field.name in PARAMETER_EXAMPLES and getattr(self, field.name) != field.default
-            if given and field.name not in kind.parameters:
-                raise InputError(_describe_unknown_parameter(kind, field.name))
-        if self.cutoff is None and kind.cutoff == "needed":
+            if given and field.name not in self.kind.parameters:
+                raise InputError(_describe_unknown_parameter(self.kind, field.name))
+        if self.cutoff is None and self.kind.cutoff == "needed":
             raise InputError("{measure} needs a cutoff, e.g. {measure}@10", measure=self.name)
-        if self.cutoff is not None and kind.cutoff == "none":
+        if self.cutoff is not None and self.kind.cutoff == "none":
             raise InputError(
                 "{measure} looks at the whole list and takes no cutoff; write {measure}", measure=self.name
             )
@@ -210,11 +209,16 @@ class Measure:
             ("granular", self.granular),
             (f"rel={self.rel}", self.rel is not None),
             (f"dcg={self.dcg!r}", self.dcg != "log2"),
-            (f"p={self.p}", self.name == "RBP"),
+            (f"p={self.p}", "p" in self.kind.parameters),
         )
         inside = ",".join(text for text, is_shown in parameters if is_shown)
         cutoff = "" if self.cutoff is None else f"@{self.cutoff}"
         return self.name + (f"({inside})" if inside else "") + cutoff
+
+    @property
+    def kind(self) -> MeasureKind:
+        """The entry of the catalogue."""
+        return MEASURE_KINDS[self.name]
 
     @property
     def export_name(self) -> str:
@@ -224,7 +228,7 @@ class Measure:
     @property
     def pool_free(self) -> bool:
         """Whether the value stays the same as engines join or leave the pool."""
-        return self.own or MEASURE_KINDS[self.name].pool_free
+        return self.own or self.kind.divisor not in ("ideal", "relevant")
 
     @property
     def note(self) -> str:
@@ -233,7 +237,7 @@ class Measure:
             return Message("order within the list only; not for comparing engines")
         if self.granular:
             return Message("one more relevant result can lower it; not for comparing engines")
-        if self.name == "SetP":
+        if self.kind.divisor == "returned":
             return Message(
                 "divides by as many results as the engine chose to return; not for comparing engines"
             )
@@ -242,7 +246,7 @@ class Measure:
     @property
     def compares_engines(self) -> bool:
         """Whether engines can be compared by the measure."""
-        return not self.note and self.name != "Judged"
+        return not self.note and self.kind.gains is not None
 
     def choose_cutoff(self, depth: int) -> int:
         """Return the cutoff, or `depth` where the measure has none."""

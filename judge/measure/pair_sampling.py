@@ -23,8 +23,6 @@ from judge.measure.measures import Measure
 from judge.measure.numeric import TIE, Bools, Floats, Ints, list_distinct
 from judge.records import Scale, ScaleName
 
-#: The measures that are sums over ranks.
-SUMS_OVER_RANKS = ("P", "DCG", "sDCG", "RBP")
 #: How often people gave the grades 0, 1, … to pairs by the grade of an assessor (rows): the passages of TREC
 #: Deep Learning 2019 and 2020 (20,646 pairs), GPT-4 with the prompts of Arabzadeh & Clarke 2025
 #: (arXiv 2504.12558), graded (UMBRELA) and binary. Draws depend on them, estimates do not.
@@ -41,7 +39,7 @@ def compute_rank_weights(measure: Measure, depth: int, longest: int) -> Floats:
 
     Raises InputError for a measure that is not a sum.
     """
-    if measure.name not in SUMS_OVER_RANKS:
+    if not measure.kind.is_sum_over_ranks:
         raise InputError(
             "{measure} is not a sum over ranks, so labels on drawn pairs leave a bias that more labels do"
             " not remove; use sDCG@k, P@k or DCG@k, or draw whole queries with --plan N",
@@ -53,9 +51,9 @@ def compute_rank_weights(measure: Measure, depth: int, longest: int) -> Floats:
 
 
 def compute_unit_gains(measure: Measure, scale: Scale) -> Floats:
-    """Return the gain of each grade for the weights of `compute_rank_weights`: for sDCG at most 1."""
+    """Return the gain of each grade for the weights of `compute_rank_weights`: for P and sDCG at most 1."""
     gains = compute_gains(measure, scale)
-    return gains / gains[-1] if measure.name == "sDCG" else gains
+    return gains / gains[-1] if measure.kind.divisor == "cutoff" else gains
 
 
 def predict_gains(gains: Floats, scale: ScaleName) -> tuple[Floats, Floats]:

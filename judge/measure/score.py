@@ -191,7 +191,7 @@ def score_columns(
     graded = (lists.grade != NO_GRADE).sum(-1).reshape(shape[:3])
     ungraded = np.equal(graded, 0) & np.greater(results.returned, 0)[..., None]
     imputable = np.any(graded, axis=0) & np.any(graded, axis=1)[:, None]
-    of_grades = np.array([measure.name != "Judged" for measure in measures])
+    of_grades = np.array([measure.kind.gains is not None for measure in measures])
     value[(ungraded & ~imputable)[..., None] & of_grades] = np.nan
     return Scores(
         engines=results.engines,

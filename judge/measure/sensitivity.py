@@ -100,7 +100,7 @@ def check_own_lists(
 
 
 def _is_pooled(measure: Measure) -> bool:
-    return measure.name in ("nDCG", "AP") and not measure.own
+    return "own" in measure.kind.parameters and not measure.own
 
 
 def _find_best(values: Floats) -> int | None:

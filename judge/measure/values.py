@@ -33,7 +33,7 @@ from itertools import product
 import numpy as np
 
 from judge.measure.arrays import NO_GRADE, RankedLists
-from judge.measure.formulas import apply_formula, compute_gains, dcg
+from judge.measure.formulas import apply_formula, compute_gains
 from judge.measure.measures import Measure
 from judge.measure.numeric import Bools, Floats, Ints, divide, list_distinct
 from judge.records import Scale
@@ -52,10 +52,9 @@ def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats
     NaN where the measure is undefined: for AP and R where nothing in the pool is relevant, for nDCG where
     no grade in the pool is above 0.
     """
-    if measure.name == "Judged":
+    if measure.kind.gains is None:
         return compute_judged_shares(measure, lists)
     gains = compute_gains(measure, scale)
-    cutoff = measure.choose_cutoff(lists.depth)
     if measure.own:
         engines, pools, ranks = lists.grade.shape
         values = np.empty((engines, pools))
@@ -66,8 +65,7 @@ def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats
         return values
     if not measure.pool_free:
         return _compute_pooled_values(measure, lists, gains)
-    value = apply_formula(measure, lists.look_up_gains(gains, 0.0, cutoff), float(gains[-1]))
-    return divide(value, count_returned(lists), 0.0) if measure.name == "SetP" else value
+    return _compute_list_values(measure, lists, gains, 0.0)
 
 
 def mark_always_defined(measure: Measure, lists: RankedLists, scale: Scale) -> Bools:
@@ -89,25 +87,29 @@ def compute_judged_shares(measure: Measure, lists: RankedLists) -> Floats:
 def isolate_lists(measure: Measure, lists: RankedLists) -> RankedLists:
     """Return the lists for a measure with `own`, each in a pool of its own: (1, engines * pools, ranks)."""
     # AP divides by the relevant documents down to the cutoff, nDCG by an ideal order of the whole list.
-    return lists.isolate(measure.choose_cutoff(lists.depth) if measure.name == "AP" else lists.depth)
+    is_whole = measure.kind.divisor == "ideal"
+    return lists.isolate(lists.depth if is_whole else measure.choose_cutoff(lists.depth))
 
 
 def _compute_pooled_values(measure: Measure, lists: RankedLists, gains: Floats) -> Floats:
     """Return the (engines, pools) values of nDCG, AP and R."""
     cutoff = measure.choose_cutoff(lists.depth)
     pool_gains = lists.look_up_pool_gains(gains)
-    if measure.name == "nDCG":
-        divisor = dcg(-np.sort(-pool_gains, axis=-1)[:, :cutoff])
+    if measure.kind.divisor == "ideal":
+        divisor = apply_formula(measure, -np.sort(-pool_gains, axis=-1)[:, :cutoff])
     else:
         divisor = np.add.reduce(pool_gains, axis=-1)
     gained = apply_formula(measure, lists.look_up_gains(gains, 0.0, cutoff))
     return divide(gained, divisor, 0.0 if measure.own else np.nan)
 
 
-def count_returned(lists: RankedLists) -> Floats:
-    """Return the (engines, pools) lengths of the lists."""
-    returned: Ints = np.add.reduce(lists.origin >= 0, axis=-1)
-    return returned.astype(np.float64)
+def _compute_list_values(measure: Measure, lists: RankedLists, gains: Floats, unjudged: float) -> Floats:
+    """Return the (engines, pools) values of a measure that the pool does not divide."""
+    gained = lists.look_up_gains(gains, unjudged, measure.choose_cutoff(lists.depth))
+    value = apply_formula(measure, gained, float(gains[-1]))
+    if measure.kind.divisor != "returned":
+        return value
+    return divide(value, np.add.reduce(lists.origin >= 0, axis=-1, dtype=np.float64), 0.0)
 
 
 def split_blocks(indexes: Ints, cells: int) -> Iterator[Ints]:
@@ -123,7 +125,7 @@ def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floa
     Only grades with which the measure is defined count. Where nothing is unjudged both are `value`, the
     result of `compute_values`.
     """
-    if measure.name == "Judged":
+    if measure.kind.gains is None:
         return value, value
     gains = compute_gains(measure, scale)
     if measure.own:
@@ -133,12 +135,11 @@ def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floa
         return lowest.reshape(value.shape), highest.reshape(value.shape)
     if not measure.pool_free:
         return _bound_pooled_values(measure, lists, gains, value)
-    top, cutoff = float(gains[-1]), measure.choose_cutoff(lists.depth)
     if measure.granular:
+        cutoff = measure.choose_cutoff(lists.depth)
         return _bound_mean(lists.look_up_gains(gains, 0.0, cutoff), lists.first_unjudged[..., :cutoff])
     # A gain never lowers any other value that the pool does not divide.
-    highest = apply_formula(measure, lists.look_up_gains(gains, top, cutoff), top)
-    return value, divide(highest, count_returned(lists), 0.0) if measure.name == "SetP" else highest
+    return value, _compute_list_values(measure, lists, gains, float(gains[-1]))
 
 
 def _bound_mean(relevance: Floats, is_open: Bools) -> tuple[Floats, Floats]:
@@ -255,14 +256,14 @@ def _evaluate_counts(
     """
     there, addable = documents
     longest = min(view.cutoff, view.best.shape[-1])
-    ideal = np.append(0.0, [dcg(np.ones(length)) for length in range(1, longest + 1)])
+    ideal = np.append(0.0, [apply_formula(measure, np.ones(length)) for length in range(1, longest + 1)])
     gained, divisors = [], []
     for count in range(int(view.first_unjudged.sum(-1).max(initial=0)) + 1):
         relevant = sure | ((order > 0) & (order <= count))
         gained.append(apply_formula(measure, relevant.astype(np.float64)))
         total = there + np.minimum(count, addable)
-        is_ndcg = measure.name == "nDCG"
-        divisors.append(ideal[np.minimum(total, longest)] if is_ndcg else total.astype(np.float64))
+        is_ideal = measure.kind.divisor == "ideal"
+        divisors.append(ideal[np.minimum(total, longest)] if is_ideal else total.astype(np.float64))
     return np.stack([gained, divisors])
 
 
