@@ -303,8 +303,17 @@ def test_without_the_extra_it_says_what_to_install() -> None:
     assert "pip install 'search-judge[langchain]'" in shown
 
 
-def test_no_warning_of_chat_openai_says_that_the_proxy_of_the_environment_is_not_used() -> None:
-    """The package warns once in a process, of its own client, which sends no request."""
+@pytest.mark.parametrize(
+    "proxies",
+    [
+        {"HTTPS_PROXY": "http://127.0.0.1:9"},
+        {"ALL_PROXY": "socks5://127.0.0.1:9", "NO_PROXY": "model.example"},
+    ],
+)
+def test_proxies_of_the_environment_lead_to_no_warning_and_no_error_of_chat_openai(
+    proxies: dict[str, str],
+) -> None:
+    """The package warns once in a process, of its own clients, which send no request."""
     code = (
         "from judge.models.providers import open_model\n"
         "from judge.models.server import ServerAccess\n"
@@ -312,7 +321,7 @@ def test_no_warning_of_chat_openai_says_that_the_proxy_of_the_environment_is_not
         "access = ServerAccess('http://model.example/v1', {'OPENAI_API_KEY': 'none'}, 9.0, 1)\n"
         "print(open_model('langchain:openai:m', access, Sampling(0.0, 99)).name)"
     )
-    environ = {**os.environ, "HTTPS_PROXY": "http://127.0.0.1:9"}
+    environ = {**os.environ, **proxies}
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ
     )
