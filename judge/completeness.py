@@ -143,24 +143,23 @@ def _check_pairs(
             "there is nothing to judge: the dataset has errors of engines and no result;"
             " collect the results again"
         )
-    for member in members:
-        if member.judged < least * of_assessor:
-            # A pair without a text is the same failure of every member.
-            failures = {
-                (failure.key, failure.repeat): failure
-                for failure in judging.failures
-                if failure.assessor == member.name or failure.error in UNKNOWN_TEXT
-            }.values()
-            return RunIncomplete(
-                "{assessor} made {count:,} of {total:,} judgments, less than --min-coverage"
-                " {least:.0%}{failures}; {advice}",
-                assessor=member.name,
-                count=member.judged,
-                total=of_assessor,
-                least=least,
-                failures=describe_failures(failures, of_assessor),
-                advice=advise_on_failed_pairs(failures, kind),
-            )
+    if member := summary.find_incomplete_member(least):
+        # A pair without a text is the same failure of every member.
+        failures = {
+            (failure.key, failure.repeat): failure
+            for failure in judging.failures
+            if failure.assessor == member.name or failure.error in UNKNOWN_TEXT
+        }.values()
+        return RunIncomplete(
+            "{assessor} made {count:,} of {total:,} judgments, less than --min-coverage"
+            " {least:.0%}{failures}; {advice}",
+            assessor=member.name,
+            count=member.judged,
+            total=of_assessor,
+            least=least,
+            failures=describe_failures(failures, of_assessor),
+            advice=advise_on_failed_pairs(failures, kind),
+        )
     if summary.coverage < least:
         return RunIncomplete(
             "only {coverage:.2%} of the pairs were judged, less than --min-coverage {least:.0%}{failures};"

@@ -16,7 +16,7 @@ from judge.measure.engine_summary import EngineSummary
 from judge.measure.intervals import CountedShare, StatisticValue
 from judge.measure.measures import parse_measure
 from judge.measure.numeric import make_mean_key
-from judge.measure.panel_agreement import PanelResult
+from judge.measure.panel_agreement import Member, PanelResult
 from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
 from judge.measure.served_models import ServedModelGrades
@@ -210,6 +210,12 @@ class Summary:
         if self.runs or len(self.engines) < 3 or len(engine_pairs) != len(self.engines) - 1:
             return None
         return next(iter(frozenset.intersection(*engine_pairs)), None)
+
+    def find_incomplete_member(self, least: float) -> Member | None:
+        """Return the first member of a panel that graded less than this share of what no label grades."""
+        members = self.panel.members if self.panel else ()
+        wanted = least * (self.judgments - self.labelled)
+        return next((member for member in members if member.judged < wanted), None)
 
     def select_comparisons(self, measure: str | None) -> list[PairComparison]:
         """Return the comparisons by `measure`."""

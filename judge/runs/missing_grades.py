@@ -34,7 +34,7 @@ def explain_incomplete(run: Path, summary: Summary) -> RunIncomplete | None:
     """Return why the finished run in a folder is incomplete and what to do, None when it is complete.
 
     It is complete when the judging did not stop and the share of graded pairs is at least the --min-coverage
-    that its config.json has.
+    that its config.json has, that of each member of a panel, too.
     """
     try:
         check_grades(run, summary, run)
@@ -42,17 +42,28 @@ def explain_incomplete(run: Path, summary: Summary) -> RunIncomplete | None:
         return error
     config = _read_config(run)
     least = config.options.min_coverage if config else MIN_COVERAGE
-    if not summary.judgments or (summary.coverage >= least and not summary.stopped):
-        return None
-    return RunIncomplete(
-        "{run}: {coverage:.2%} of the judgments have a grade, and --min-coverage is {least:.0%}: {reason};"
-        " {advice}",
-        run=run,
-        coverage=summary.coverage,
-        least=least,
-        reason=_explain(summary),
-        advice=_advise(summary, run),
-    )
+    if summary.judgments and (summary.stopped or summary.coverage < least):
+        return RunIncomplete(
+            "{run}: {coverage:.2%} of the judgments have a grade, and --min-coverage is {least:.0%}:"
+            " {reason}; {advice}",
+            run=run,
+            coverage=summary.coverage,
+            least=least,
+            reason=_explain(summary),
+            advice=_advise(summary, run),
+        )
+    if member := summary.find_incomplete_member(least):
+        return RunIncomplete(
+            "{run}: {assessor} made {count:,} of {total:,} judgments, less than --min-coverage {least:.0%};"
+            " {advice}",
+            run=run,
+            assessor=member.name,
+            count=member.judged,
+            total=summary.judgments - summary.labelled,
+            least=least,
+            advice=_advise(summary, run),
+        )
+    return None
 
 
 def _explain(summary: Summary) -> Message:

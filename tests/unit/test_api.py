@@ -325,6 +325,25 @@ def test_a_run_with_too_few_grades_is_incomplete_when_it_is_scored_again(tmp_pat
     )
 
 
+def test_a_run_that_lacks_the_grades_of_a_member_is_incomplete_when_it_is_scored_again(
+    tmp_path: Path,
+) -> None:
+    """Each pair has a grade, that of the other member."""
+
+    def reply(request: ChatRequest) -> Reply:
+        is_silent = request.body is not None and request.body["model"] == "silent"
+        return Reply("I will not say." if is_silent else '{"reason": "r", "grade": 3}')
+
+    out = str(tmp_path / "x")
+    with LoopbackServer(reply) as server:
+        judged = judge.run(ROWS, "openai:m", panel=["openai:silent"], base_url=server.openai_url, out=out)
+    assert judged.incomplete is not None
+    assert (scored := judge.score(out)).summary.coverage == 1
+    why = "openai:silent/graded made 0 of 2 judgments, less than min_coverage 99%"
+    assert why in str(judged.incomplete)
+    assert str(scored.incomplete).startswith(f"{out}: {why}; run the command of this folder again")
+
+
 def test_a_run_without_a_grade_is_incomplete_and_not_compared(tmp_path: Path) -> None:
     out = str(tmp_path / "x")
     rows = [{**row, "snippet": None} for row in ROWS]
