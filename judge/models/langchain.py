@@ -101,7 +101,7 @@ class LangChainModel:
         if isinstance(outcome, Exception) and (response := _find_error_response(outcome)):
             error = error_mapping.classify(response, *self._secrets, endpoint=self.endpoint)
             rejected = self._negotiation.step_down(negotiated, response)
-            raise rejected or self._drop_parameters(model, response) or error
+            raise rejected or self._drop_parameter(model, response) or error
         if isinstance(outcome, UnicodeEncodeError):
             raise error_mapping.make_encoding_error(outcome)
         if isinstance(outcome, TimeoutError):
@@ -140,25 +140,26 @@ class LangChainModel:
                     self._pool, copy_context().run, model.invoke, messages
                 )
 
-    def _drop_parameters(
+    def _drop_parameter(
         self, model: BaseChatModel, response: error_mapping.ErrorResponse
     ) -> ParametersRejected | None:
-        """Drop parameters that the server refuses, and return the error that repeats the call."""
+        """Drop the first parameter that the server refuses, and return the error that repeats the call."""
         if response.status not in NEGOTIABLE:
             return None
         holder = next((name for name in ("extra_body", "model_kwargs") if getattr(model, name, None)), "")
         extra: Mapping[str, Any] = getattr(model, holder) if holder else {}
+        own = {name for name in _SAMPLING if getattr(model, name, None) is not None}
         text = describe_refusal(response)
-        named = {each.parameter for each in OPTIONAL_PARAMS if each.is_in(text)}
-        own = {name for name in named.intersection(_SAMPLING) if getattr(model, name, None) is not None}
-        refused = own | named.intersection(extra)
-        if not refused:
+        sent = [each for each in OPTIONAL_PARAMS if each.parameter in own.union(extra)]
+        refused = next((each.parameter for each in sent if each.is_in(text)), None)
+        if refused is None:
             return None
-        remaining = {name: value for name, value in extra.items() if name not in refused}
         if self._model is model:  # of many refused at the same time, the first one changes the model
-            changes = dict.fromkeys(own) | ({holder: remaining or None} if extra else {})
+            changes: dict[str, Any] = {refused: None} if refused in own else {}
+            if refused in extra:
+                changes[holder] = {name: value for name, value in extra.items() if name != refused} or None
             self._model = model.model_copy(update=changes)
-            self._sent = {name: value for name, value in self._sent.items() if name not in refused}
+            self._sent = {name: value for name, value in self._sent.items() if name != refused}
         return ParametersRejected("unsupported", error_mapping.shorten(response.message))
 
 

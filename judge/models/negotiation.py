@@ -21,7 +21,7 @@ Form = Literal["json_schema", "json_object", "text"]
 NEGOTIABLE = frozenset({400, 404, 422, 500, 501})
 _UNSUPPORTED = (
     r"(?:un(?:known|supported|recogni[sz]ed|expected)|not (?:supported|permitted)"
-    r"|do(?:es)?(?: not|n't) support|only [0-9.]{1,4} is allowed|deprecated|extra|mandatory)"
+    r"|do(?:es)?(?: not|n't) support|only [0-9.]{1,4} is allowed|cannot both|deprecated|extra|mandatory)"
 )
 _ABOUT_FORM = (
     r"response_format|json[ _]schema|json[ _]object|json[ _]mode|guided_json|structured.?outputs?|grammar"

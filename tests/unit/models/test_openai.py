@@ -227,6 +227,18 @@ def test_a_parameter_the_server_refuses_is_given_up(message: str, refused: str, 
     assert model.params == intended
 
 
+@pytest.mark.parametrize("adapter", ["openai", "langchain:openai"])
+def test_of_two_parameters_that_a_server_takes_one_at_a_time_one_is_given_up(adapter: str) -> None:
+    message = "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+    with serve_refusal(
+        message, lambda request: {"temperature", "top_p"} <= {*(request.body or {})}
+    ) as server:
+        model = open_at(adapter, server, sampling=Sampling(0.0, 400, top_p=0.5))
+        answers = ask(model, PROMPT, PROMPT)
+        assert len(server.requests) == 3
+    assert all("temperature" not in answer.params and answer.params["top_p"] == 0.5 for answer in answers)
+
+
 @check_each(
     ("message", "params", "instead"),
     [
