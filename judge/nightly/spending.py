@@ -46,24 +46,28 @@ _StorePath = Annotated[
 class NightSpending:
     """The content of paid.json: what a night paid so far, and up to which call each of its stores is counted.
 
-    `served` has the names of the models whose verdicts it paid for, besides those on canaries.
+    `served` has the names of the models whose verdicts it paid for, besides those on canaries, `new_stores`
+    the stores that had no call when the night began with them.
     """
 
     cost_total: NightCost
     counted: dict[_StorePath, int]
     served: tuple[str, ...] = ()
+    new_stores: tuple[_StorePath, ...] = ()
 
 
 def start_counting(night: RunFolder, store: Path) -> bool:
     """Count the calls in `store` for the night from here on; those before were paid or counted already.
 
-    Return whether the store is new: it has no call yet.
+    Return whether the store was new when the night began with it: it had no call.
     """
     spending = _read_spending(night)
     last_call = store_files.clear_leases(store)
     name = Path(relpath(store, night.path)).as_posix()
-    _write_spending(night, replace(spending, counted={**spending.counted, name: last_call}))
-    return last_call == 0
+    new = {*spending.new_stores, *([] if last_call else [name])}
+    spending = replace(spending, counted={**spending.counted, name: last_call}, new_stores=tuple(sorted(new)))
+    _write_spending(night, spending)
+    return name in new
 
 
 def count_night_calls(
@@ -89,7 +93,7 @@ def count_night_calls(
             served |= new.served if STORE_OF_NIGHT.fullmatch(store.name) else frozenset()
     cost_total = add_night_costs([spending.cost_total, *_compute_costs(calls, config, pools)])
     cost_total = replace(cost_total, lost=spending.cost_total.lost + lost_count)
-    spending = NightSpending(cost_total, counted, tuple(sorted(served)))
+    spending = replace(spending, cost_total=cost_total, counted=counted, served=tuple(sorted(served)))
     _write_spending(night, spending)
     return spending
 

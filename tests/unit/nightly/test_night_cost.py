@@ -55,12 +55,17 @@ def test_a_night_that_was_gone_on_with_pays_for_all_of_its_starts(project: Night
     assert record["cost_total"]["usd"] == pytest.approx(0.0011 * (project.calls - before))
 
 
-def test_a_lost_store_is_named_with_the_pairs_that_are_paid_again(project: NightlyProject) -> None:
+@pytest.mark.parametrize("first_calls", [1000, 150])  # 128 are for the canaries
+def test_a_lost_store_is_named_with_the_pairs_that_are_paid_again(
+    first_calls: int, project: NightlyProject
+) -> None:
     before = freeze(project)
     store = project.nights / "verdicts.sqlite"
     store_files.remove_store(store)
     day = project.begin_day()
-    record = project.run_night(day)
+    for most in (first_calls, 1000):
+        project.configure(RULES, f"max_calls = {most}")
+        record = project.run_night(day)
     again = read_pairs(project, before) & read_pairs(project, day)
     remark = (
         f"{store} had no verdicts when the night began, so {len(again)} pairs of {before} were judged again;"
