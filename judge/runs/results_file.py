@@ -164,7 +164,9 @@ class StoredEntries:
     def add(self, entry: QueryEntry) -> None:
         """Add the next query."""
         try:
-            text = format_json(_encode_entry(entry))
+            # The encoders write small and large numbers in two ways, and msgspec writes NaN as null.
+            is_same = all(not number or 1e-4 <= abs(number) < 1e16 for number in _iter_numbers(entry))
+            text = format_json(_encode_entry(entry)) if is_same else dump_json(to_json(entry))
         except (UnicodeEncodeError, msgspec.DecodeError):  # half a surrogate pair
             text = dump_json(to_json(entry))
         self._lines.append([f"{text}\n".encode()])
@@ -185,6 +187,18 @@ class StoredEntries:
             yield separator + line.removesuffix(b"\n")
             separator = b",\n"
         yield f"\n{_END}"
+
+
+def _iter_numbers(entry: QueryEntry) -> Iterator[float | None]:
+    """Yield all numbers of a query that need not be whole."""
+    for engine_entry in entry.engines.values():
+        yield engine_entry.latency_ms
+        for values in (engine_entry.scores, *engine_entry.dimensions.values()):
+            yield from values.values()
+        for snippet in engine_entry.snippets:
+            for judgment in snippet.judgments:
+                yield judgment.score
+                yield from judgment.probabilities
 
 
 def open_results(path: Path, indices: Container[int] = ALL_INDICES) -> tuple[Summary, Iterator[QueryEntry]]:

@@ -1,6 +1,7 @@
 """results.json of somebody else: every command refuses values that judge never writes."""
 
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,14 @@ from judge import finished_run
 from judge.cli.show import find_query
 from judge.errors import InputError
 from judge.files.json_text import dump_json
+from judge.runs.results_file import (
+    EngineEntry,
+    JudgmentEntry,
+    QueryEntry,
+    SnippetEntry,
+    StoredEntries,
+    open_results,
+)
 from tests.support.factories import make_rows, read_results
 
 COMMANDS: dict[str, Callable[[Path], object]] = {
@@ -113,3 +122,46 @@ def test_a_query_that_occurs_twice_is_refused(indented: bool, make_run: Callable
     with pytest.raises(InputError) as refused:
         judge.score(run)
     assert str(refused.value).startswith(f"{run}/results.json: query 'q0' occurs twice; run the judge run or")
+
+
+def make_entry(number: float) -> QueryEntry:
+    """Return a query with one number wherever a number need not be whole."""
+    judgment = JudgmentEntry(
+        repeat=0,
+        verdict="yes",
+        grade=1,
+        reason="",
+        error=None,
+        flags=(),
+        score=number,
+        probabilities=(number, 0.5),
+    )
+    snippet = SnippetEntry(
+        rank=1, snippet_id="s", document="s", title="", url="", snippet="茶", judgments=(judgment,)
+    )
+    engine = EngineEntry(
+        scores={"nDCG@10": number, "P@5": None},
+        latency_ms=number,
+        dimensions={"diversity": {"similarity@10": number}},
+        snippets=(snippet,),
+    )
+    return QueryEntry(query_id="q", query="茶", lang="zh", engines={"a": engine})
+
+
+@pytest.mark.parametrize("number", [0.0, -0.0, 1.0, 1e-4, 9.9e-5, 1e-7, -1e-7, 5e-324, 9e15, 1e16, 1.25e17])
+def test_numbers_are_written_as_the_standard_library_writes_them(
+    number: float, make_run: Callable[[str], Path], tmp_path: Path
+) -> None:
+    entries = StoredEntries(tmp_path)
+    entries.add(make_entry(number))
+    assert list(entries.read()) == [make_entry(number)]
+    summary, _ = open_results(make_run("graded") / "results.json")
+    *_, line, _ = entries.format_chunks("run", summary)
+    text = line.decode() if isinstance(line, bytes) else line
+    assert text == json.dumps(json.loads(text), ensure_ascii=False)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_a_number_that_json_lacks_is_refused_and_not_null(number: float, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        StoredEntries(tmp_path).add(make_entry(number))
