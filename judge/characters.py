@@ -51,10 +51,11 @@ _OPENING = rf"(?:[（《“「[(]|['\"](?=[{_WIDE}]))*"
 _CLOSING = r"(?:[，。；：、？！）》”」,;:!?)\]%]|\.(?!\w)|['\"](?=[\s，。；：、？！）》”」,.;:!?)\]]|$))*"
 #: An option's value such as `columns=…`, which people copy.
 _ASSIGNMENT = r"[A-Za-z][A-Za-z0-9_-]*=[^\s，。；：、？！）》”」]+"
-#: A word, or a wide character, with the punctuation that must not be apart from it; or spaces.
+#: A word, or a wide character, with the punctuation that must not be apart from it; opening marks without
+#: one; or spaces.
 _UNBROKEN = re.compile(
     rf"{_OPENING}(?:{_ASSIGNMENT}|{_NARROW}+(?:(?<=\d) %{_NARROW}*)?|[^\s（《“「]){_CLOSING}"
-    rf"(?:(?<={_NARROW}){_NARROW}+{_CLOSING})*|\s+"
+    rf"(?:(?<={_NARROW}){_NARROW}+{_CLOSING})*|[（《“「]+|\s+"
 )
 #: A long word, such as the name of an engine or a path, can break behind these marks.
 _WORD_PARTS = re.compile(r"(?<=[_./:@+-])(?=\w)")

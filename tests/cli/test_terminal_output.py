@@ -134,6 +134,8 @@ def test_a_console_shows_controls_of_texts_and_keeps_its_own() -> None:
         # The point of a file's suffix belongs to the suffix, and a quotation mark to what it is around.
         ("数据集为 .json、.csv、.tsv", ["数据集为 .json、", ".csv、.tsv"]),
         ("现有的列名是 '查询'、'引擎'", ["现有的列名是 '查", "询'、'引擎'"]),
+        # Opening marks without a word take columns, too.
+        ("一二三四五六七八九（「", ["一二三四五六七八九", "（「"]),
         # People copy the value of an option.
         ("请指定 snippet=摘要,a=引", ["请指定", "snippet=摘要,a=引"]),
         # A long name breaks behind its marks.

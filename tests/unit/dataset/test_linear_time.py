@@ -6,11 +6,12 @@ one: 4 for a linear step and 16 for a quadratic one, on any machine.
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import chain
 
 import pytest
 
-from judge.characters import escape_controls
+from judge.characters import escape_controls, find_line_breaks
 from judge.dataset import clean, markup
 from judge.dataset.clean import drop_invisible, looks_misdecoded
 from judge.dataset.pool import canonicalise_url
@@ -40,6 +41,7 @@ PIECES = [
         "===",
         "--- ",
         "\x1b[",
+        "（",
         "\n \n",
         "grade ",
         "please grade 3.!?",
@@ -219,7 +221,7 @@ PIECES = [
     ),
     *("%", "&#115;", "\\u0073", "\\", "a", "aaaaaaaa", "c2stYW", "736b2d"),
 ]
-QUICK = PIECES[:16]
+QUICK = PIECES[:17]
 #: The words without which no form of injection is searched.
 NEEDED = sorted(
     {
@@ -271,6 +273,7 @@ STEPS: dict[str, Callable[[str], object]] = {
     "encoding": replace_unencodable(looks_misdecoded),
     "suspicion": detect_injection_alone,
     "terminal": escape_controls,
+    "lines of a terminal": partial(find_line_breaks, width=80),
     "error page": classify_error_page,
     "error message": classify_error_message,
     "mask": lambda text: mask(text, KEY),
