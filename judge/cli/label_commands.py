@@ -286,7 +286,10 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
 def _describe_reserve(plan: LabellingPlan, size: str) -> str:
     """Return whether enough queries have a value when all of a plan is labelled."""
     if plan.count + plan.reserve == plan.queries:
-        return t("These are all queries of the run, and possibly fewer than {size} have a value.", size=size)
+        return t(
+            "These are all queries of the run, and possibly fewer than {plan.count:,} have a value.",
+            plan=plan,
+        )
     return t(
         "With all {total} labelled, {size} have a value with a probability of 95% or more.",
         total=plan.count + plan.reserve,

@@ -303,7 +303,7 @@ class _NightJob:
             judged=summary.judged if summary else None,
             coverage=summary.coverage if summary else None,
             failures=dict(summary.failures) if summary else {},
-            engines=_select_engine_results(summary) if summary else {},
+            engines=_select_engine_summaries(summary) if summary else {},
             baseline=context.baseline.reference if context.baseline else None,
             regression_test=test if evidence.query_drift else None,
             canaries=canaries.results if canaries else None,
@@ -388,7 +388,7 @@ class _NightJob:
         return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}" if are_pairs_left else last.path
 
 
-def _select_engine_results(summary: Summary) -> dict[str, NightEngineSummary]:
+def _select_engine_summaries(summary: Summary) -> dict[str, NightEngineSummary]:
     names = [field.name for field in fields(NightEngineSummary) if field.name != "measures"]
     return {
         engine: NightEngineSummary(

@@ -665,7 +665,7 @@ def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> Non
     # The rest of the run is too small a reserve for 50, so no probability is stated.
     text = run_agree(tmp_path / "x", "--plan", 50, "--out", tmp_path / "all.csv")
     assert "all.csv: 50 queries (100 pairs) + 10 in reserve (20 pairs)" in text
-    assert "These are all queries of the run, and possibly fewer than 50 queries have a value." in text
+    assert "These are all queries of the run, and possibly fewer than 50 have a value." in text
     assert "probability" not in text
     # The plan itself is a file of labels, with this column too.
     assert "20 wholly labelled" not in run_agree(tmp_path / "x", "--qrels", fill_plan(tmp_path / "plan.csv"))

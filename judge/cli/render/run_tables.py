@@ -187,9 +187,7 @@ def _describe_cost(cost: RunCost) -> str:
     """Return what a run cost, the day of the price, and the calls whose cost is not known."""
     price, amount = cost.price, format_cost(t, cost)
     if amount is None:
-        text = t(
-            "; cost unknown" if price else "; price unknown: judge run --price or --prices gives one",
-        )
+        text = t("; cost unknown" if price else "; price unknown: judge run --price or --prices gives one")
     else:
         text = t(", {amount}", amount=amount) if amount else ""
         if amount and price and price.as_of:
