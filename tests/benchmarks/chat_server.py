@@ -29,11 +29,19 @@ def _encode(answer: dict[str, Any]) -> bytes:
     )
 
 
-def _encode_chat(reply: dict[str, Any]) -> bytes:
+def _make_choices(reply: dict[str, Any]) -> list[dict[str, Any]]:
     message = {"role": "assistant", "content": json.dumps(reply, ensure_ascii=False)}
-    choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+    return [{"index": 0, "message": message, "finish_reason": "stop"}]
+
+
+def _encode_chat(reply: dict[str, Any]) -> bytes:
     answer = {"id": "chat-1", "object": "chat.completion", "created": 0, "model": "m"}
-    return _encode({**answer, "choices": choices, "usage": _USAGE})
+    return _encode({**answer, "choices": _make_choices(reply), "usage": _USAGE})
+
+
+def _encode_generation(reply: dict[str, Any]) -> bytes:
+    usage = {"input_tokens": 500, "output_tokens": 60, "total_tokens": 560}
+    return _encode({"request_id": "r-1", "output": {"choices": _make_choices(reply)}, "usage": usage})
 
 
 def _encode_response(reply: dict[str, Any]) -> bytes:
@@ -48,6 +56,7 @@ _RESPONSE = _encode_chat(_GRADE)
 _OTHER_RESPONSES = {
     b"/verdicts/v1/chat/completions": _encode_chat(_VERDICTS),
     b"/v1/responses": _encode_response(_SCORE),
+    b"/api/v1/services/aigc/text-generation/generation": _encode_generation(_GRADE),
 }
 
 
