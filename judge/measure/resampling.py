@@ -156,8 +156,8 @@ def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> I
     size = max(1, BLOCK_CELLS // max(queries, columns))
     if queries * resamples > _MOST_KEPT:
         return _draw_counts(queries, resamples, seed, size, np.float64)
-    kept = _draw_kept_counts(queries, resamples, seed)
-    return (kept[start : start + size].astype(np.float64) for start in range(0, resamples, size))
+    counts = _draw_kept_counts(queries, resamples, seed)
+    return (counts[start : start + size].astype(np.float64) for start in range(0, resamples, size))
 
 
 @lru_cache(maxsize=2)

@@ -140,14 +140,6 @@ def test_every_place_is_filled_in(kind: str) -> None:
     assert "{" not in text
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_there_is_no_schedule_for_options_that_no_night_takes(kind: str, folder: Path) -> None:
-    toml = folder / "judge.toml"
-    toml.write_text('data = "results.jsonl"\nmodel = "openai:m"\nbatch = true\n', encoding="utf-8")
-    with pytest.raises(InputError, match="a night judges in realtime; omit 'batch'"):
-        make_schedule(kind, toml)
-
-
 def test_an_unknown_kind_and_a_path_that_breaks_the_line_are_refused() -> None:
     with pytest.raises(InputError, match="'launchd'; it must be one of cron, systemd, github"):
         make_schedule("launchd", Path("judge.toml"))
@@ -156,10 +148,22 @@ def test_an_unknown_kind_and_a_path_that_breaks_the_line_are_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_schedule_is_made_of_a_file_that_a_night_would_refuse(kind: str, tmp_path: Path) -> None:
-    toml = tmp_path / "judge.toml"
-    toml.write_text("depth = 0\n", encoding="utf-8")
-    with pytest.raises(InputError, match="depth is 0"):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("depth = 0", "depth is 0"),
+        (
+            'data = "results.jsonl"\nmodel = "openai:m"\nbatch = true',
+            "a night judges in realtime; omit 'batch'",
+        ),
+    ],
+)
+def test_no_schedule_is_made_of_a_file_that_a_night_would_refuse(
+    kind: str, options: str, message: str, folder: Path
+) -> None:
+    toml = folder / "judge.toml"
+    toml.write_text(f"{options}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=message):
         make_schedule(kind, toml)
 
 
