@@ -62,6 +62,7 @@ def annotate(
 
 
 def agree(
+    context: typer.Context,
     run: Annotated[
         Path,
         typer.Argument(help="Run folder, or a file with an assessor's grades (qrels).", show_default=False),
@@ -135,25 +136,15 @@ def agree(
     if trec_runs:
         trec_runs, more = [*trec_runs, *map(Path, more or ())], None
     names = [*(engines or ()), *(more or ())]
-    values = {
-        "--qrels": qrels_files,
-        "--plan": plan,
-        "--plan-pairs": plan_pairs,
-        "--half-width": half_width,
-        "--engines": names,
-        "--rounds": rounds,
-        "--seed": seed,
-        "--out": out,
-        "--labels-scale": labels_scale,
-        "--measure": measure,
-        "--run": trec_runs,
-        "--depth": depth,
-        "--complete": complete,
-        "--json": json,
-    }
-    _check_form(
-        run, [name for name, value in values.items() if value not in (None, []) and value is not False]
-    )
+    sources = [
+        (option.opts[0], context.get_parameter_source(str(option.name))) for option in context.command.params
+    ]
+    typed = [
+        flag for flag, source in sources if flag.startswith("--") and source and source.name == "COMMANDLINE"
+    ]
+    if names and "--engines" not in typed:  # their names alone
+        typed.append("--engines")
+    _check_form(run, typed)
     if not qrels_files:
         if plan:
             _plan_labels(run, _parse_count(plan), seed or 0, out)

@@ -181,10 +181,7 @@ class HttpEngine:
         key = access.read_key(engine.key, self._base_url) if engine.key else ""
         proxy = find_proxy(self._base_url)
         self._proxy = Proxy.parse(proxy, self._base_url) if proxy else None
-        texts = (
-            *(key, quote(key, safe=""), *find_proxy_secrets(self._base_url)),
-            *_iter_literal_keys(engine),
-        )
+        texts = (key, quote(key, safe=""), *find_proxy_secrets(self._base_url), *_iter_literal_keys(engine))
         self.secrets = tuple(dict.fromkeys(filter(None, texts)))
         self._headers = {
             "Accept": "application/json",

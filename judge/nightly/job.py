@@ -175,8 +175,8 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
     with context.config.source.name_keys_in_errors():
         try:
-            with VerdictStore(run_identity.choose_store_path(context.config)):
-                pass  # a file that cannot be the shared store ends the night before any request
+            # A file that cannot be the shared store ends the night before any request.
+            VerdictStore(run_identity.choose_store_path(context.config)).close()
         except StoreError as error:
             raise InputError("store: {error}", error=error) from error
     if not read_section(toml, "collect"):

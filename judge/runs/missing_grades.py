@@ -1,4 +1,4 @@
-"""The errors about runs without grades: why they are missing, and the command that continues."""
+"""The errors about runs with no or too few grades: why they are missing, and the command that continues."""
 
 import shlex
 from collections.abc import Iterator, Mapping
