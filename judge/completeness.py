@@ -78,19 +78,19 @@ def check_run(
     summary: Summary,
     judging: JudgingResult,
     asker: QuestionAsker,
-    least: float,
+    min_coverage: float,
     kind: RunKind,
     controls: Collection[PairKey],
 ) -> tuple[RunIncomplete | None, list[str]]:
     """Return why a run is incomplete, None when it is complete, and warnings about what is missing in it.
 
-    `asker` has asked the questions of dimensions; `least` is the share of pairs, and of the questions of each
-    dimension, that a complete run has. The `controls` are judged too, and count in neither.
+    `asker` has asked the questions of dimensions; `min_coverage` is the share of pairs, and of the questions
+    of each dimension, that a complete run has. The `controls` are judged too, and count in neither.
     """
     warnings: list[str] = []
     asked = len(judging.judgments) - len(controls) * summary.repeats * _count_members(summary)
     of_pool = replace(judging, failures=[each for each in judging.failures if each.key not in controls])
-    incomplete = _check_pairs(summary, of_pool, asked, least, kind)
+    incomplete = _check_pairs(summary, of_pool, asked, min_coverage, kind)
     if incomplete is None and asker.stopped is not None:
         message = Message(
             "the pairs are judged, but not all questions of the dimensions are answered: {reason}",
@@ -109,7 +109,7 @@ def check_run(
                 Message("not every pair has a grade; the most frequent error: {detail}", detail=detail)
             )
     for dimension, questions in asker.questions.items():
-        incomplete = incomplete or check_answers(dimension, questions, least, kind)
+        incomplete = incomplete or check_answers(dimension, questions, min_coverage, kind)
         if incomplete is None and questions.failures:
             warnings.append(describe_unanswered_questions(dimension, questions))
     return incomplete, warnings
@@ -121,7 +121,7 @@ def _count_members(summary: Summary) -> int:
 
 
 def _check_pairs(
-    summary: Summary, judging: JudgingResult, asked: int, least: float, kind: RunKind
+    summary: Summary, judging: JudgingResult, asked: int, min_coverage: float, kind: RunKind
 ) -> RunIncomplete | None:
     """Return why a run is incomplete and what to do, None when enough of the `asked` pairs are judged."""
     members = summary.panel.members if summary.panel else ()
@@ -143,7 +143,7 @@ def _check_pairs(
             "there is nothing to judge: the dataset has errors of engines and no result;"
             " collect the results again"
         )
-    if member := summary.find_incomplete_member(least):
+    if member := summary.find_incomplete_member(min_coverage):
         # A pair without a text is the same failure of every member.
         failures = {
             (failure.key, failure.repeat): failure
@@ -152,20 +152,20 @@ def _check_pairs(
         }.values()
         return RunIncomplete(
             "{assessor} made {count:,} of {total:,} judgments, less than --min-coverage"
-            " {least:.0%}{failures}; {advice}",
+            " {min_coverage:.0%}{failures}; {advice}",
             assessor=member.name,
             count=member.judged,
             total=of_assessor,
-            least=least,
+            min_coverage=min_coverage,
             failures=describe_failures(failures, of_assessor),
             advice=advise_on_failed_pairs(failures, kind),
         )
-    if summary.coverage < least:
+    if summary.coverage < min_coverage:
         return RunIncomplete(
-            "only {coverage:.2%} of the pairs were judged, less than --min-coverage {least:.0%}{failures};"
-            " {advice}",
+            "only {coverage:.2%} of the pairs were judged, less than --min-coverage"
+            " {min_coverage:.0%}{failures}; {advice}",
             coverage=summary.coverage,
-            least=least,
+            min_coverage=min_coverage,
             failures=describe_failures(judging.failures, asked),
             advice=advise_on_failed_pairs(judging.failures, kind),
         )
@@ -187,16 +187,16 @@ def _make_incomplete(reason: JudgeError, message: Message) -> RunIncomplete:
 
 
 def check_answers(
-    dimension: str, questions: DimensionQuestions, least: float, kind: RunKind = "run"
+    dimension: str, questions: DimensionQuestions, min_coverage: float, kind: RunKind = "run"
 ) -> RunIncomplete | None:
     """Return why the questions of a dimension have too few answers, None when they have enough."""
-    if questions.count - len(questions.failures) >= least * questions.count:
+    if questions.count - len(questions.failures) >= min_coverage * questions.count:
         return None
     return RunIncomplete(
-        "{unanswered}; {advice}; --min-coverage is {least:.0%}",
+        "{unanswered}; {advice}; --min-coverage is {min_coverage:.0%}",
         unanswered=_describe_unanswered(dimension, questions),
         advice=advise_on_failed_pairs(questions.failures, kind),
-        least=least,
+        min_coverage=min_coverage,
     )
 
 

@@ -211,10 +211,10 @@ class Summary:
             return None
         return next(iter(frozenset.intersection(*engine_pairs)), None)
 
-    def find_incomplete_member(self, least: float) -> Member | None:
+    def find_incomplete_member(self, min_coverage: float) -> Member | None:
         """Return the first member of a panel that graded less than this share of what no label grades."""
         members = self.panel.members if self.panel else ()
-        wanted = least * (self.judgments - self.labelled)
+        wanted = min_coverage * (self.judgments - self.labelled)
         return next((member for member in members if member.judged < wanted), None)
 
     def select_comparisons(self, measure: str | None) -> list[PairComparison]:

@@ -152,10 +152,10 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
     summary = load_summary(RunFolder(run))
     if summary.coverage < MIN_COVERAGE:
         return Message(
-            "only {coverage:.2%} of its pairs are judged, and a baseline needs {least:.0%}; to judge the"
-            " rest, run its judge run command again, or judge nightly with its --date",
+            "only {coverage:.2%} of its pairs are judged, and a baseline needs {min_coverage:.0%}; to judge"
+            " the rest, run its judge run command again, or judge nightly with its --date",
             coverage=summary.coverage,
-            least=MIN_COVERAGE,
+            min_coverage=MIN_COVERAGE,
         )
     if record and record.state == "unfinished":
         reasons = join_messages(record.missing or record.reasons)

@@ -140,9 +140,9 @@ def render_report(
     )
 
 
-def _warn_missing(t: Translator, summary: Summary, least: float) -> Iterator[str]:
+def _warn_missing(t: Translator, summary: Summary, min_coverage: float) -> Iterator[str]:
     """Yield what stands first: results or grades are missing."""
-    yield run_warnings.warn_incomplete(t, summary, least)
+    yield run_warnings.warn_incomplete(t, summary, min_coverage)
     yield from map(t, run_warnings.warn_without_results(summary))
 
 

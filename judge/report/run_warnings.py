@@ -21,12 +21,12 @@ from judge.report.display_text import (
 from judge.runs.missing_grades import count_missing_grades
 
 
-def warn_incomplete(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> str:
-    """Return how many pairs have no grade, why, and what to do; "" where the share `least` has one.
+def warn_incomplete(t: Translator, summary: Summary, min_coverage: float = MIN_COVERAGE) -> str:
+    """Return how many pairs have no grade, why, and what to do; "" where the share `min_coverage` has one.
 
     Texts about a run begin with it.
     """
-    return _warn_unjudged(t, summary) if summary.coverage < least else ""
+    return _warn_unjudged(t, summary) if summary.coverage < min_coverage else ""
 
 
 def warn_without_results(summary: Summary) -> Iterator[Message]:
@@ -44,7 +44,7 @@ def warn_without_text(summary: Summary) -> Iterator[Message]:
     return describe_results_without_text(shares)
 
 
-def iter_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> Iterator[str]:
+def iter_page_warnings(t: Translator, summary: Summary, min_coverage: float = MIN_COVERAGE) -> Iterator[str]:
     """Yield the warnings of the report: besides `iter_warnings`, what the terminal prints above them."""
     # Not where most grades are labels of people.
     if summary.assessor.startswith(LEXICAL) and 2 * summary.labelled <= summary.judgments:
@@ -53,7 +53,7 @@ def iter_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVER
             " Do not choose an engine by these figures."
         )
     yield assessor_sentences.describe_served_models(t, summary)
-    yield from iter_warnings(t, summary, least)
+    yield from iter_warnings(t, summary, min_coverage)
     if errors := {name: f"{engine.errors:,}" for name, engine in summary.engines.items() if engine.errors}:
         yield t(
             "The means and comparisons of an engine leave out the queries on which it failed: {counts}.",
@@ -63,13 +63,13 @@ def iter_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVER
     yield from (translate_remark(t, remark) for remark in summary.remarks)
 
 
-def iter_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> Iterator[str]:
+def iter_warnings(t: Translator, summary: Summary, min_coverage: float = MIN_COVERAGE) -> Iterator[str]:
     """Yield the warnings of the report and the terminal, some of them empty, the most important first.
 
     Pairs without a grade are left out where `warn_incomplete` is about them.
     """
     yield from assessor_sentences.warn_assessors(t, summary)
-    if summary.coverage >= least:
+    if summary.coverage >= min_coverage:
         yield _warn_unjudged(t, summary)
     yield from _describe_open_means(t, summary)
     yield from describe_limits(t, summary)

@@ -41,26 +41,26 @@ def explain_incomplete(run: Path, summary: Summary) -> RunIncomplete | None:
     except RunIncomplete as error:
         return error
     config = _read_config(run)
-    least = config.options.min_coverage if config else MIN_COVERAGE
-    if summary.judgments and (summary.stopped or summary.coverage < least):
+    min_coverage = config.options.min_coverage if config else MIN_COVERAGE
+    if summary.judgments and (summary.stopped or summary.coverage < min_coverage):
         return RunIncomplete(
-            "{run}: {coverage:.2%} of the judgments have a grade, and --min-coverage is {least:.0%}:"
+            "{run}: {coverage:.2%} of the judgments have a grade, and --min-coverage is {min_coverage:.0%}:"
             " {reason}; {advice}",
             run=run,
             coverage=summary.coverage,
-            least=least,
+            min_coverage=min_coverage,
             reason=_explain(summary),
             advice=_advise(summary, run),
         )
-    if member := summary.find_incomplete_member(least):
+    if member := summary.find_incomplete_member(min_coverage):
         return RunIncomplete(
-            "{run}: {assessor} made {count:,} of {total:,} judgments, less than --min-coverage {least:.0%};"
-            " {advice}",
+            "{run}: {assessor} made {count:,} of {total:,} judgments, less than --min-coverage"
+            " {min_coverage:.0%}; {advice}",
             run=run,
             assessor=member.name,
             count=member.judged,
             total=summary.judgments - summary.labelled,
-            least=least,
+            min_coverage=min_coverage,
             advice=_advise(summary, run),
         )
     return None

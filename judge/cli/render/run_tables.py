@@ -101,12 +101,12 @@ def iter_run_parts(
     What is missing stands first where less than `min_coverage` is judged.
     """
     summary, folder = result.summary, result.folder
-    least = 1.0 if is_explained else min_coverage
+    min_coverage = 1.0 if is_explained else min_coverage
     if is_explained and summary.stopped:  # the error says what is missing, and why
         summary = replace(summary, stopped={})
         yield explain_imputation(t, summary).strip()
     else:
-        yield warn_incomplete(t, summary, least)
+        yield warn_incomplete(t, summary, min_coverage)
     yield from _iter_warnings(result, printed)
     yield from _iter_engine_tables(summary)
     yield from assessor_sentences.describe_controls(t, summary)
@@ -114,7 +114,7 @@ def iter_run_parts(
     for name, dimension in summary.dimensions.items():
         yield from iter_dimension_parts(name, dimension, order)
     run = shlex.quote(str(folder))
-    yield from _describe_result(summary, run, least)
+    yield from _describe_result(summary, run, min_coverage)
     yield from selftest_sentences.describe_selftests(t, summary, run)
     if saved:
         yield t("results: {file}", file=folder / "results.json")
@@ -210,7 +210,7 @@ def _iter_engine_tables(summary: Summary) -> Iterator[Part]:
     yield from (Text(t(COLUMN_NOTES[title].en), style="dim") for title in _EXPLAINED if t(title) in titles)
 
 
-def _describe_result(summary: Summary, run: str, least: float) -> Iterator[str]:
+def _describe_result(summary: Summary, run: str, min_coverage: float) -> Iterator[str]:
     """Yield which engines differ, what limits that, and how stable it is; `run` is the folder in commands."""
     deciding = summary.deciding_measure
     comparisons = summary.select_comparisons(deciding)
@@ -227,7 +227,7 @@ def _describe_result(summary: Summary, run: str, least: float) -> Iterator[str]:
         )
     yield describe_power(t, summary)
     yield from assessor_sentences.describe_panel(t, summary)
-    yield from iter_warnings(t, summary, least)
+    yield from iter_warnings(t, summary, min_coverage)
     if summary.stability:
         measure = summary.main_measure
         yield from assessor_sentences.describe_repeats(t, summary.stability, measure)
