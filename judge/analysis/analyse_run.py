@@ -25,7 +25,7 @@ from judge.messages import Message
 from judge.records import Judgment, Query
 
 #: The most queries that `DecidingQueries` has.
-_MOST_DECIDING = 10
+_MAX_DECIDING = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def list_deciding_queries(
     )
     rows = tuple(
         DecidingQuery(query_id, difference, difference / n, queries[query_id].text)
-        for _, query_id, difference in differing[:_MOST_DECIDING]
+        for _, query_id, difference in differing[:_MAX_DECIDING]
     )
     return DecidingQueries(measure, a, b, n, rows) if rows else None
 
@@ -158,5 +158,5 @@ def _describe_measures(measures: Iterable[Measure], longest: int) -> Iterator[tu
 def _count_undefined(engines: Collection[EngineSummary]) -> dict[str, int]:
     """Return, for each measure, on how many queries it is undefined (the most of any engine), where any."""
     names = dict.fromkeys(name for engine in engines for name in engine.measures)
-    most = {name: max(engine.measures[name].undefined for engine in engines) for name in names}
-    return {name: count for name, count in most.items() if count}
+    counts = {name: max(engine.measures[name].undefined for engine in engines) for name in names}
+    return {name: count for name, count in counts.items() if count}

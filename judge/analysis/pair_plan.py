@@ -35,7 +35,7 @@ MIN_LABELS = 50
 ENOUGH_LABELS = 100
 
 #: A plan has no smaller probability: its inverse stays a number.
-_LEAST_PROBABILITY = 1e-9
+_MIN_PROBABILITY = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +126,16 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, options
         pair_sampling.ExpectedDifference(alpha, query, len(queries), column * mean, column * sd)
         for column in weights.T
     ]
-    least = min(MIN_LABELS, len(weights))
+    min_labels = min(MIN_LABELS, len(weights))
     count = options.pairs
     if count is None:
         needed = [difference.count_needed_labels(options.half_width or 0.0, sizes) for difference in expected]
-        count = max(*needed, least)
-    if count < least:
+        count = max(*needed, min_labels)
+    if count < min_labels:
         raise InputError(
-            "a plan of {count} pairs is too small; draw {least} or more ({enough} are better)",
+            "a plan of {count} pairs is too small; draw {min_labels} or more ({enough} are better)",
             count=count,
-            least=least,
+            min_labels=min_labels,
             enough=ENOUGH_LABELS,
         )
     probability = pair_sampling.compute_inclusion_probabilities(sizes, count)
@@ -271,7 +271,7 @@ def check_plan(run: JudgedRun, plan: PairPlan, place: str) -> None:
         check(f"{name}.weights", unit.weights, fits, rule)
         fits = unit.grade is None or 0 <= unit.grade <= scale.top
         check(f"{name}.grade", unit.grade, fits, Message("grades are from 0 to {top}", top=scale.top))
-        fits = _LEAST_PROBABILITY <= unit.probability <= 1
+        fits = _MIN_PROBABILITY <= unit.probability <= 1
         check(f"{name}.probability", unit.probability, fits, Message("it is above 0 and at most 1"))
     drawn = len(plan.drawn)
     check("labels", plan.labels, 0 < drawn == plan.labels, Message("{drawn:,} units are drawn", drawn=drawn))

@@ -94,13 +94,14 @@ def decide_planned_order(run: JudgedRun, plans: Sequence[PairPlan], people: Labe
         )
     drawn = {key for plan in plans for key in plan.drawn}
     labelled = drawn & people.grades.keys()
-    least = min(MIN_LABELS, -(-9 * len(drawn) // 10))
-    if len(labelled) < least:
+    min_labels = min(MIN_LABELS, -(-9 * len(drawn) // 10))
+    if len(labelled) < min_labels:
         raise InputError(
-            "{labelled} of {drawn} drawn pairs have a label, and an interval needs {least}; label the others",
+            "{labelled} of {drawn} drawn pairs have a label, and an interval needs {min_labels}; label the"
+            " others",
             labelled=len(labelled),
             drawn=len(drawn),
-            least=least,
+            min_labels=min_labels,
         )
     unknown = weigh_unknown_texts(run, first)
     draws = [

@@ -39,7 +39,7 @@ LABELLING_SCRIPTS = (
 #: Seconds in which a request must arrive, from the connection or the answer before it to its last byte.
 _REQUEST_TIMEOUT = 10.0
 #: Bytes of a body, at most, and bytes that are read of one that says that it is larger.
-_MAX_BODY, _MOST_READ = 64 * 1024, 1024 * 1024
+_MAX_BODY, _MAX_READ = 64 * 1024, 1024 * 1024
 _Id = Annotated[str, Field(pattern=r"^[0-9a-f]{16,64}$")]
 
 
@@ -122,7 +122,7 @@ def _write_route(path: str, model: type[_Body], write: Callable[[_Body], PageAns
         # A connection that is closed before its body was read is reset, and the client loses the response.
         async for part in request.stream():
             body += part
-            if len(body) > max(_MAX_BODY, min(declared, _MOST_READ)):
+            if len(body) > max(_MAX_BODY, min(declared, _MAX_READ)):
                 break
         if len(body) > _MAX_BODY:
             return _refuse(request, 413, Message("the request has more than {most:,} bytes", most=_MAX_BODY))

@@ -203,11 +203,11 @@ class AnnotationSession:
 
         Each pair has a grade, one is relevant, and no engine failed.
         """
-        least, count = self.loaded.spec.scale.relevant_from, 0
+        relevant_from, count = self.loaded.spec.scale.relevant_from, 0
         grades = {key: decision.grade for key, decision in self.labels.current.items()}
         for query, keys in self._pairs_by_query.items():
             known = [grade for key in keys if (grade := grades.get(key)) is not None]
-            count += query in self._answered and len(known) == len(keys) and max(known) >= least
+            count += query in self._answered and len(known) == len(keys) and max(known) >= relevant_from
         return count
 
     def label(self, decision: LabelDecision, replaces: str | None) -> PageState:

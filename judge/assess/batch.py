@@ -58,7 +58,7 @@ class BatchRunner:
         #: The reserved costs of the batches that this process submitted.
         self._costs: dict[str, Sequence[float]] = {}
         self._ended = 0
-        self._most_requests = self._api.terms.requests
+        self._max_requests = self._api.terms.requests
 
     async def collect(
         self, assignments: Mapping[str, Assignment]
@@ -157,12 +157,12 @@ class BatchRunner:
             if not 0 < len(content) <= terms.line_bytes:
                 del waiting[key]
                 continue
-            if len(lines) == self._most_requests or size + len(content) > terms.file_bytes:
+            if len(lines) == self._max_requests or size + len(content) > terms.file_bytes:
                 if not await self._submit_batch(waiting, lines, params):
                     return False
                 lines, size = {}, 0
-            most = bound_cost(prompt, params.params, self._price, in_batch=True)
-            lines[key] = _RequestLine(content, most)
+            usd = bound_cost(prompt, params.params, self._price, in_batch=True)
+            lines[key] = _RequestLine(content, usd)
             size += len(content)
         return not lines or await self._submit_batch(waiting, lines, params)
 
@@ -174,8 +174,8 @@ class BatchRunner:
         for key in lines.keys() - set(planned):
             del waiting[key]
         # A server can count more tokens than the estimate.
-        least = self._spend_limit.highest_cost * self._price.batch_share if self._price else 0.0
-        reserved = [max(lines[key].usd, least) for key in planned]
+        min_usd = self._spend_limit.highest_cost * self._price.batch_share if self._price else 0.0
+        reserved = [max(lines[key].usd, min_usd) for key in planned]
         count = self._spend_limit.reserve_batch(reserved)
         if self._ended and count < _MIN_SHARE * len(planned):
             self._spend_limit.settle_batch(reserved[:count], (), None)
@@ -282,6 +282,6 @@ class BatchRunner:
 
     def _shrink_batches(self, requests: int) -> bool:
         """Make further batches half as large as one of `requests`; return whether they are large enough."""
-        size = min(requests, self._most_requests)
-        self._most_requests = size // 2
+        size = min(requests, self._max_requests)
+        self._max_requests = size // 2
         return size >= _MIN_REQUESTS

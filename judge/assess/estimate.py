@@ -62,12 +62,12 @@ class ExamplesEstimate:
 class ThinkingEstimate:
     """The tokens of thinking that the rule adds to each reply.
 
-    `most_usd` is what the calls would cost if each reply had `max_tokens`, None when the price is unknown.
+    `max_usd` is what the calls would cost if each reply had `max_tokens`, None when the price is unknown.
     """
 
     tokens: int
     max_tokens: int
-    most_usd: float | None
+    max_usd: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +179,11 @@ class QuestionEstimator:
         return parse_answers(kind, pairs, replies)
 
     def estimate(
-        self, kind: QuestionKind[Any], most: int, shown_tokens: float, reply_tokens: int
+        self, kind: QuestionKind[Any], max_questions: int, shown_tokens: float, reply_tokens: int
     ) -> QuestionEstimate:
-        """Return what at most `most` questions would cost, each with these tokens."""
+        """Return what at most `max_questions` questions would cost, each with these tokens."""
         assessor, price = self._open_assessor(kind)
-        known_count, calls = self._count_calls(kind, most)
+        known_count, calls = self._count_calls(kind, max_questions)
         templates = assessor.prompts.templates.values()
         instruction_tokens = max(estimate_tokens(template.system) for template in templates)
         tokens = instruction_tokens + shown_tokens + 2 * _CHAT_TOKENS
@@ -192,18 +192,18 @@ class QuestionEstimator:
         usd = _compute_usd(price, usage)
         return QuestionEstimate(known_count, calls, usage.prompt_tokens, usage.completion_tokens, usd)
 
-    def _count_calls(self, kind: QuestionKind[Any], most: int) -> tuple[int, int]:
-        """Return how many of at most `most` questions of a kind have a stored answer, and how many need one.
+    def _count_calls(self, kind: QuestionKind[Any], max_questions: int) -> tuple[int, int]:
+        """Return how many questions of a kind have a stored answer, and how many need one.
 
-        The second is an upper bound where the questions are not known: those of a kind that was not asked,
-        or that depend on answers that are missing.
+        These are at most `max_questions`. The second is an upper bound where the questions are not known:
+        those of a kind that was not asked, or that depend on answers that are missing.
         """
-        known_count, missing = self._counts.get((kind.dimension, kind.name), (0, most))
+        known_count, missing = self._counts.get((kind.dimension, kind.name), (0, max_questions))
         for (dimension, name), (_, unanswered) in self._counts.items():
             if (dimension, name) == (kind.dimension, kind.name):
                 break
             if dimension == kind.dimension and unanswered:
-                missing = max(most - known_count, 0)
+                missing = max(max_questions - known_count, 0)
         return known_count, missing
 
 

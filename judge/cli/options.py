@@ -235,8 +235,8 @@ def explain_usage_error(text: str, refused: Sequence[object] = ()) -> Message:
             suggestion: SequenceMatcher(None, name, suggestion).ratio()
             for suggestion in values["suggestions"].split(", ")
         }
-        least = max(ratios.values()) - _MAX_RATIO_GAP
-        values["suggestions"] = SeparatedNames(word for word, ratio in ratios.items() if ratio >= least)
+        min_ratio = max(ratios.values()) - _MAX_RATIO_GAP
+        values["suggestions"] = SeparatedNames(word for word, ratio in ratios.items() if ratio >= min_ratio)
     return Message(USAGE_ERRORS[recognised.template], **values)
 
 

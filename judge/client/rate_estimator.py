@@ -208,8 +208,8 @@ class RateEstimator:
 
     def _choose_thresholds(self, requests: Sequence[Permit]) -> tuple[int, float, int]:
         """Return how many throttled requests are too many, in all, as a share, and of the very latest."""
-        most_accepted = max((permit.in_flight for permit in requests if not permit.throttled), default=0)
-        if all(permit.in_flight > most_accepted for permit in requests if permit.throttled):
+        max_accepted = max((permit.in_flight for permit in requests if not permit.throttled), default=0)
+        if all(permit.in_flight > max_accepted for permit in requests if permit.throttled):
             return _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE
         if _AT_LIMIT * self._rate_limit <= self.rate < inf:
             least = _MIN_THROTTLED - (self._confirmations == _MAX_CONFIRMATIONS)

@@ -46,7 +46,7 @@ _MAX_CONSECUTIVE_FAILURES = 10
 #: Errors that a firewall returns for one query that it takes for an attack; two in a row mean the engine.
 _ERRORS_OF_ONE_QUERY = frozenset({"auth", "not_found"})
 #: The shortest pause in seconds after a throttled request.
-_LEAST_PAUSE = 1.0
+_MIN_PAUSE = 1.0
 #: Characters that cannot be read in a refusal that is not text in its charset; error codes are ASCII.
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 #: Seconds that calls in flight get after the collection is cancelled.
@@ -318,9 +318,9 @@ class Collector:
         if wait > self.limits.max_wait:
             return AccountError(error.kind, f"{error.detail}; Retry-After is {wait:,.0f} s, above --max-wait")
         # Retry-After may be 0, or a date that has passed.
-        least = _LEAST_PAUSE if error.kind == "rate_limit" else 0.0
-        if wait or least:
-            engine.pacer.pause(max(wait, least))
+        min_pause = _MIN_PAUSE if error.kind == "rate_limit" else 0.0
+        if wait or min_pause:
+            engine.pacer.pause(max(wait, min_pause))
         return error
 
 

@@ -27,9 +27,9 @@ def _make_share_field(low: float, high: float) -> Any:  # noqa: ANN401 - what py
     return Field(ge=low, le=high, description=Message("a share from {low:g} to {high:g}", low=low, high=high))
 
 
-def _make_list_field(examples: str, least: int = 0) -> Any:  # noqa: ANN401 - what pydantic's Field returns
+def _make_list_field(examples: str, min_length: int = 0) -> Any:  # noqa: ANN401 - what pydantic's Field returns
     expected = Message("a list of {examples}", examples=examples)
-    return Field(strict=False, min_length=least, description=expected)
+    return Field(strict=False, min_length=min_length, description=expected)
 
 
 _option = partial(option, group=NIGHTS, place="file")

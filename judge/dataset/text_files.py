@@ -47,11 +47,11 @@ _INVALID, _MARK_INVALID = "\udcff", "judge.mark_invalid"
 
 
 class _BoundedReader(io.RawIOBase):
-    """The content of a gzip file; raises InputError after `most` bytes."""
+    """The content of a gzip file; raises InputError after `max_bytes` bytes."""
 
-    def __init__(self, unpacked: IO[bytes], path: Path, most: int) -> None:
-        self._unpacked, self._path, self._most = unpacked, path, most
-        self._left = most
+    def __init__(self, unpacked: IO[bytes], path: Path, max_bytes: int) -> None:
+        self._unpacked, self._path, self._max_bytes = unpacked, path, max_bytes
+        self._left = max_bytes
 
     def readable(self) -> bool:
         """Return True."""
@@ -64,9 +64,9 @@ class _BoundedReader(io.RawIOBase):
         self._left -= len(content)
         if self._left < 0:
             raise InputError(
-                "{file}: unpacks to more than {most:,} bytes; if that is intended, unpack it first",
+                "{file}: unpacks to more than {max_bytes:,} bytes; if that is intended, unpack it first",
                 file=self._path,
-                most=self._most,
+                max_bytes=self._max_bytes,
             )
         return len(content)
 
@@ -101,15 +101,17 @@ def find_format(path: Path) -> str:
     return find_format(path.with_suffix("")) if suffix == ".gz" else suffix
 
 
-def open_bytes(path: Path, most: int | None = None) -> IO[bytes]:
-    """Return the bytes of a regular file; a gzip file is unpacked to at most `most` bytes."""
+def open_bytes(path: Path, max_bytes: int | None = None) -> IO[bytes]:
+    """Return the bytes of a regular file; a gzip file is unpacked to at most `max_bytes` bytes."""
     file = open_for_read(path, follow=True)
     if path.suffix.lower() != ".gz" and file.read(len(_GZIP)) != _GZIP:
         file.seek(0)
         return file
     file.close()
-    most = max(MAX_UNPACKED, MAX_RATIO * path.stat().st_size) if most is None else most
-    return io.BufferedReader(_BoundedReader(cast("IO[bytes]", gzip.open(path, "rb")), path, most), 1 << 16)
+    max_bytes = max(MAX_UNPACKED, MAX_RATIO * path.stat().st_size) if max_bytes is None else max_bytes
+    return io.BufferedReader(
+        _BoundedReader(cast("IO[bytes]", gzip.open(path, "rb")), path, max_bytes), 1 << 16
+    )
 
 
 def read_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[int, str]]:

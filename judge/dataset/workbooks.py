@@ -69,12 +69,12 @@ def _check_workbook(path: Path, content: IO[bytes]) -> None:
     size = content.seek(0, io.SEEK_END)
     with zipfile.ZipFile(content) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())
-    if unpacked > (most := max(text_files.MAX_UNPACKED, text_files.MAX_RATIO * size)):
+    if unpacked > (max_bytes := max(text_files.MAX_UNPACKED, text_files.MAX_RATIO * size)):
         raise InputError(
-            "{file}: unpacks to {unpacked:,} bytes, more than {most:,}; save it as CSV",
+            "{file}: unpacks to {unpacked:,} bytes, more than {max_bytes:,}; save it as CSV",
             file=path,
             unpacked=unpacked,
-            most=most,
+            max_bytes=max_bytes,
         )
 
 

@@ -38,12 +38,12 @@ def _measure_kind(
         matched = match_labels(labels, run.dataset, run.pool)
     except InputError as error:
         return Message("{name}: {value}", name=_NAMES[kind], value=error.message)
-    depth, least = run.pool.depth, run.spec.scale.relevant_from
+    depth, relevant_from = run.pool.depth, run.spec.scale.relevant_from
     typical = compute_median_grades(run.judgments)
     for of_list, snippets in run.lists.items():
         keys = [(of_list[1], snippet.id) for snippet in snippets]
         labelled = [key for key in keys if key in matched.grades]
-        same = [(typical[key] >= least) == matched.grades[key] for key in labelled if key in typical]
+        same = [(typical[key] >= relevant_from) == matched.grades[key] for key in labelled if key in typical]
         values[of_list] |= {
             f"positive {kind}@{depth}": fmean(matched.grades[key] for key in labelled) if labelled else None,
             f"with {kind}@{depth}": len(labelled) / len(keys) if keys else None,

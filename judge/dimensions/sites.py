@@ -80,8 +80,8 @@ def measure_sites(run: JudgedRun, _: object) -> DimensionResult:
             unknown[find_domain(host)] += count
     remarks = [] if counts else [NO_URL]
     if unknown:
-        most = sorted(unknown.items(), key=lambda item: (-item[1], item[0]))[:_NAMED]
-        names = SeparatedNames(f"{site} ({count:,})" for site, count in most)
+        frequent = sorted(unknown.items(), key=lambda item: (-item[1], item[0]))[:_NAMED]
+        names = SeparatedNames(f"{site} ({count:,})" for site, count in frequent)
         remarks.append(Message("sites without a class, by number of results: {sites}", sites=names))
     return summarise_dimension(values, run.dataset.engines, remarks)
 

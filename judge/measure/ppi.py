@@ -265,8 +265,10 @@ def count_reserve_queries(count: int, queries: int, without: int) -> int:
     from scipy.special import bdtr, betaincinv
 
     share = betaincinv(without + 1, queries - without, _CONFIDENCE) if without < queries else 1.0
-    most = queries - count if without else 0
-    return next((more for more in range(most) if bdtr(more, count + more, share) >= _CONFIDENCE), most)
+    max_more = queries - count if without else 0
+    return next(
+        (more for more in range(max_more) if bdtr(more, count + more, share) >= _CONFIDENCE), max_more
+    )
 
 
 def _subtract_samples(one: LabelledSample, other: LabelledSample) -> LabelledSample:

@@ -27,7 +27,7 @@ _MAX_EXACT = 34
 #: Values in one block: 4 MB, which fit into the cache of a processor.
 BLOCK_CELLS = 2**19
 #: Draws of more counts are not kept for their next use: these are 16 MB.
-_MOST_KEPT = 2**24
+_MAX_KEPT = 2**24
 Count = TypeVar("Count", np.float64, np.uint8)
 
 
@@ -60,8 +60,8 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
     return np.where(defined.any(0), p, np.nan)
 
 
-def _compute_share_above(values: Floats, least: float) -> float:
-    """Return the share of the subsets of `values` whose sum is `least` or more.
+def _compute_share_above(values: Floats, threshold: float) -> float:
+    """Return the share of the subsets of `values` whose sum is `threshold` or more.
 
     The sums of each half of the values are sorted, so that pairs of them are counted and not formed
     (Horowitz and Sahni 1974).
@@ -74,7 +74,7 @@ def _compute_share_above(values: Floats, least: float) -> float:
         halves.append(np.sort(sums))
     one, two = halves
     ways = len(one) * len(two)
-    return (ways - int(np.searchsorted(two, least - one).sum())) / ways
+    return (ways - int(np.searchsorted(two, threshold - one).sum())) / ways
 
 
 def compute_randomisation_interval(differences: Floats, *, resamples: int = RESAMPLES) -> Interval | None:
@@ -99,8 +99,8 @@ def compute_randomisation_interval(differences: Floats, *, resamples: int = RESA
     low, high = np.sort(np.concatenate(lows)), -np.sort(-np.concatenate(highs))
     exact = 2**queries <= resamples
     # The index of the first interval where p, the share of the intervals that hold the shift, is above 5%.
-    least = floor(ALPHA * (len(low) if exact else 1 + resamples) + SUM_ROUNDING) + (0 if exact else -1)
-    interval = make_finite_interval(low[least], high[least])
+    first = floor(ALPHA * (len(low) if exact else 1 + resamples) + SUM_ROUNDING) + (0 if exact else -1)
+    interval = make_finite_interval(low[first], high[first])
     if interval is None:
         return None
     (p,) = compute_randomisation_p(summed[:, None], resamples=resamples)
@@ -154,7 +154,7 @@ def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> I
     from each row, and these are more than `queries`.
     """
     size = max(1, BLOCK_CELLS // max(queries, columns))
-    if queries * resamples > _MOST_KEPT:
+    if queries * resamples > _MAX_KEPT:
         return _draw_counts(queries, resamples, seed, size, np.float64)
     counts = _draw_kept_counts(queries, resamples, seed)
     return (counts[start : start + size].astype(np.float64) for start in range(0, resamples, size))

@@ -30,17 +30,17 @@ class BodyTooLarge(BodyRefused):
 
 
 class LimitedReader:
-    """Unpacks a body of at most `most` bytes from its content `encoding`.
+    """Unpacks a body of at most `max_bytes` bytes from its content `encoding`.
 
     Raises BodyRefused for more bytes, packed or not, and for what can't be unpacked.
     """
 
-    def __init__(self, encoding: str | None, most: int = MAX_BYTES) -> None:
+    def __init__(self, encoding: str | None, max_bytes: int = MAX_BYTES) -> None:
         self._name = (encoding or "identity").strip().lower()
         if self._name not in ("identity", "gzip", "x-gzip", "deflate"):
             raise BodyRefused(f"the response is compressed with {self._name[:40]!r}, which was not requested")
         self._decompressor = None if self._name == "identity" else zlib.decompressobj(_ANY_HEADER)
-        self._most = self._packed_left = self._left = most
+        self._max_bytes = self._packed_left = self._left = max_bytes
 
     def read(self, chunk: bytes) -> bytes:
         """Return the next part of the body, which `chunk` holds packed."""
@@ -51,15 +51,15 @@ class LimitedReader:
             raise BodyRefused(f"the response is no {self._name}: {error}") from error
         self._left -= len(part)
         if min(self._left, self._packed_left) < 0:
-            raise BodyTooLarge(f"the response is larger than {self._most >> 20} MB")
+            raise BodyTooLarge(f"the response is larger than {self._max_bytes >> 20} MB")
         return part
 
 
 async def read_limited(
-    chunks: AsyncIterable[bytes], encoding: str | None, most: int = MAX_BYTES
+    chunks: AsyncIterable[bytes], encoding: str | None, max_bytes: int = MAX_BYTES
 ) -> AsyncIterator[bytes]:
     """Yield `chunks` of a body unpacked by `LimitedReader`."""
-    reader = LimitedReader(encoding, most)
+    reader = LimitedReader(encoding, max_bytes)
     async for chunk in chunks:
         yield reader.read(chunk)
 

@@ -35,13 +35,13 @@ class _LimitedStream(httpx2.AsyncByteStream):
     The header of its encoding is removed, so that it is not unpacked twice.
     """
 
-    def __init__(self, response: httpx2.Response, most: int) -> None:
+    def __init__(self, response: httpx2.Response, max_bytes: int) -> None:
         self._stream = cast(httpx2.AsyncByteStream, response.stream)
-        self._most = most
+        self._max_bytes = max_bytes
         self._encoding = response.headers.pop("content-encoding", None)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return read_limited(self._stream, self._encoding, self._most)
+        return read_limited(self._stream, self._encoding, self._max_bytes)
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -53,8 +53,10 @@ def open_connections(server: Server, max_bytes: int = MAX_BYTES) -> httpx2.Async
     async def limit_body(response: httpx2.Response) -> None:
         response.stream = _LimitedStream(response, max_bytes)
 
-    most = server.access.concurrency
-    limits = httpx2.Limits(max_connections=most, max_keepalive_connections=most, keepalive_expiry=30)
+    concurrency = server.access.concurrency
+    limits = httpx2.Limits(
+        max_connections=concurrency, max_keepalive_connections=concurrency, keepalive_expiry=30
+    )
     proxy = find_proxy(server.url)
     return openai.DefaultAioHttpClient(
         limits=limits,

@@ -141,13 +141,20 @@ def _open_langchain(name: str, access: ServerAccess, sampling: Sampling) -> Mode
 
 
 def _open_decision_model(
-    name: str, access: ServerAccess, sampling: Sampling, *, open_chat_model: Callable[..., Model], most: int
+    name: str,
+    access: ServerAccess,
+    sampling: Sampling,
+    *,
+    open_chat_model: Callable[..., Model],
+    top_logprobs: int,
 ) -> Model:
-    """Return a decision model; its server gives the log-probabilities of `most` tokens."""
+    """Return a decision model; its server gives the log-probabilities of `top_logprobs` tokens."""
     from judge.models.decision_model import DecisionModel
 
     sampling = replace(sampling, max_tokens=1, thinking=False)
-    return DecisionModel(open_chat_model(name, access, sampling, {"logprobs": True, "top_logprobs": most}))
+    return DecisionModel(
+        open_chat_model(name, access, sampling, {"logprobs": True, "top_logprobs": top_logprobs})
+    )
 
 
 def _open_reranker(name: str, access: ServerAccess, _: Sampling, *, provider: str, service: Service) -> Model:
@@ -189,11 +196,11 @@ PROVIDERS = {
     ),
     "langchain": Provider("langchain:PROVIDER:NAME", _open_langchain, library="langchain", extra="langchain"),
     "decision:openai": Provider(
-        _DECISION, partial(_open_decision_model, open_chat_model=open_openai, most=20), OPENAI
+        _DECISION, partial(_open_decision_model, open_chat_model=open_openai, top_logprobs=20), OPENAI
     ),
     "decision:dashscope": Provider(
         _DECISION,
-        partial(_open_decision_model, open_chat_model=_open_dashscope, most=5),
+        partial(_open_decision_model, open_chat_model=_open_dashscope, top_logprobs=5),
         DASHSCOPE,
         extra="dashscope",
     ),

@@ -27,11 +27,11 @@ _CONNECT_SECONDS = 10
 
 
 class RayCluster:
-    """The actors of a model, at most `most`, on the cluster at `address`, or on one that is started here."""
+    """Up to `max_actors` actors of a model, on the cluster at `address`, or on one that is started here."""
 
-    def __init__(self, open_model: Callable[[], Model], most: int, address: str | None) -> None:
+    def __init__(self, open_model: Callable[[], Model], max_actors: int, address: str | None) -> None:
         self._open_model = open_model
-        self._most = most
+        self._max_actors = max_actors
         self._address = address
         self._actors: list[Any] = []
         self._is_connected = False
@@ -54,7 +54,7 @@ class RayCluster:
             actor = ray.remote(PromptWorker).options(
                 num_cpus=1, max_restarts=-1, scheduling_strategy="SPREAD"
             )
-            self._actors = [actor.remote(self._open_model) for _ in range(min(cpus, self._most))]
+            self._actors = [actor.remote(self._open_model) for _ in range(min(cpus, self._max_actors))]
         except Exception as error:  # Ray raises Exception itself
             address, why = self._address, _describe_error(error)
             if address is None:

@@ -228,11 +228,15 @@ def _find_frequent_errors(run: RunResult) -> dict[str, str]:
 
 def _find_unavailable_engines(context: NightContext, run: RunResult) -> Mapping[str, str]:
     """Return a sentence for each engine that lacks answers; the last one ends with what to do."""
-    errors, engines, most = _find_frequent_errors(run), run.summary.engines, context.options.max_missing
+    errors, engines, max_missing = (
+        _find_frequent_errors(run),
+        run.summary.engines,
+        context.options.max_missing,
+    )
     if context.baseline:
-        unavailable = engine_answers.find_unavailable(engines, context.baseline.engines, most, errors)
+        unavailable = engine_answers.find_unavailable(engines, context.baseline.engines, max_missing, errors)
     else:
-        unavailable = engine_answers.find_missing_answers(engines, most, errors)
+        unavailable = engine_answers.find_missing_answers(engines, max_missing, errors)
     if not unavailable:
         return {}
     last = [*unavailable][-1]

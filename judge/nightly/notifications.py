@@ -110,9 +110,9 @@ def _send(
     A message that differs in its link alone is the same: the page of a job has another address on each start.
     """
     link = webhook.link.replace("{date}", record.date.isoformat()) or _make_job_url(environ)
-    most = (_WECOM_BYTES if webhook.kind == "wecom" else _MESSAGE_BYTES) - len(f"\n{link}".encode())
+    max_bytes = (_WECOM_BYTES if webhook.kind == "wecom" else _MESSAGE_BYTES) - len(f"\n{link}".encode())
     lines = [night_texts.format_plain(line) for line in (message.title, *message.lines)]
-    text = "\n".join((*_truncate_lines(lines, most), *filter(None, [link])))
+    text = "\n".join((*_truncate_lines(lines, max_bytes), *filter(None, [link])))
     sent = "\n".join((webhook.kind, *lines, ""))
     with suppress(OSError, UnicodeDecodeError):
         if read_text(files.path / _SENT_FILE) == sent:
@@ -129,9 +129,9 @@ def _send(
     return t("webhook: {kind} message was sent", kind=webhook.kind)
 
 
-def _truncate_lines(lines: Iterable[str], most: int) -> Iterator[str]:
-    """Yield the first lines, up to `most` bytes with an ellipsis for the rest."""
-    left = most - len("…".encode())
+def _truncate_lines(lines: Iterable[str], max_bytes: int) -> Iterator[str]:
+    """Yield the first lines, up to `max_bytes` bytes with an ellipsis for the rest."""
+    left = max_bytes - len("…".encode())
     for line in lines:
         left -= len(f"{line}\n".encode())
         if left < 0:

@@ -114,10 +114,10 @@ def find_query_changes(drift: QueryDrift, min_shared: float, command: str) -> It
     if not drift.shared or drift.shared_share < min_shared:
         yield Message(
             "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"
-            " less than min_shared {least:.0%}: scores over different queries cannot be compared; use the"
-            " same queries, or make a night with the new ones the baseline: {command}",
+            " less than min_shared {min_shared:.0%}: scores over different queries cannot be compared; use"
+            " the same queries, or make a night with the new ones the baseline: {command}",
             drift=drift,
-            least=min_shared,
+            min_shared=min_shared,
             command=command,
         )
 
@@ -148,11 +148,11 @@ def describe_coverage(drift: QueryDrift, *, is_compared: bool = True) -> Iterato
 
 def _measure_no_relevant_share(run: JudgedRun) -> float | None:
     """Return the share of queries without a snippet known to be relevant; None without queries."""
-    least = run.spec.scale.relevant_from
+    relevant_from = run.spec.scale.relevant_from
     relevant = {
         judgment.query_id
         for judgment in run.judgments
-        if judgment.grade is not None and judgment.grade >= least
+        if judgment.grade is not None and judgment.grade >= relevant_from
     }
     queries = run.dataset.queries
     return sum(id_ not in relevant for id_ in queries) / len(queries) if queries else None

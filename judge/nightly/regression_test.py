@@ -135,12 +135,12 @@ def compute_detectable_drop(change: RegressionOutcome, level: float, min_drop: f
 def _decide_outcome(
     change: RegressionOutcome, p_drop: float, p_rise: float, options: NightlyConfig
 ) -> OutcomeName:
-    difference, least, most = change.change, change.least, change.most
-    if np.isnan(p_drop) or difference is None or least is None or most is None:
+    difference, lowest, highest = change.change, change.least, change.most
+    if np.isnan(p_drop) or difference is None or lowest is None or highest is None:
         return "incomplete"
     if p_drop < options.alpha and difference <= -options.min_drop:
-        return "regression" if most < 0 else "incomplete"
-    if p_rise < options.alpha and difference >= options.min_drop and least > 0:
+        return "regression" if highest < 0 else "incomplete"
+    if p_rise < options.alpha and difference >= options.min_drop and lowest > 0:
         return "improvement"
     return "fine"
 
@@ -162,15 +162,15 @@ def warn_of_too_few_queries(outcomes: _Outcomes, alpha: float) -> Iterator[str]:
 def warn_of_hidden_drops(outcomes: _Outcomes, min_drop: float) -> Iterator[str]:
     """Yield the fine outcomes where grades of unjudged snippets could hide a drop of `min_drop` or more."""
     for outcome in outcomes:
-        difference, least = outcome.change, outcome.least
-        if outcome.outcome != "fine" or difference is None or least is None:
+        difference, lowest = outcome.change, outcome.least
+        if outcome.outcome != "fine" or difference is None or lowest is None:
             continue
-        if least <= -min_drop and difference - least >= min_drop > 0:
+        if lowest <= -min_drop and difference - lowest >= min_drop > 0:
             yield Message(
                 "{outcome.engine}: unjudged snippets could hide a drop of up to {drop:.3f} by"
                 " {outcome.mean_name}",
                 outcome=outcome,
-                drop=-least,
+                drop=-lowest,
             )
 
 
@@ -220,7 +220,7 @@ def _measure_change(
 
     `ends` has the mean difference with its lowest and its highest value.
     """
-    change, least, most = map(convert_non_finite, ends)
+    change, lowest, highest = map(convert_non_finite, ends)
     both = values[:, ~np.isnan(values).any(0)]
     differences = both[1] - both[0]
     (p,) = compute_randomisation_p(differences[:, None], resamples=resamples)
@@ -239,8 +239,8 @@ def _measure_change(
         change=change,
         low=low,
         high=high,
-        least=least,
-        most=most,
+        least=lowest,
+        most=highest,
         p=compute_one_sided_p(None if np.isnan(p) else float(p), change),
         sd=float(differences.std(ddof=1)) if is_testable else None,
         outcome="incomplete",

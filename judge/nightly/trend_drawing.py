@@ -40,11 +40,11 @@ _DATES = 22
 #: The width of the stretched part in its own units.
 _UNITS = 1000.0
 #: With more points than this, only an alarm, a night without a decision and a single point have a dot.
-_MOST_DOTS = 62
+_MAX_DOTS = 62
 #: Half the width of the line of a baseline on a single night, as a fraction of the row.
 _DASH = 0.015
 #: The least span of an axis: with less, noise would look like a change.
-_LEAST_SPAN = 0.02
+_MIN_SPAN = 0.02
 #: The width of a letter on a narrow screen, as a fraction of the row.
 _LETTER = 0.035
 
@@ -157,7 +157,7 @@ def make_axes(rows: Sequence[Sequence[TrendValue]], *, same_span: bool, include_
         numbers = [end for value in values for end in (value.value, *(value.ci95 or ()))]
         numbers += [0.0] if include_zero or not numbers else []
         ends.append((min(numbers), max(numbers)))
-    spans = [max(_LEAST_SPAN, 1.1 * (high - low)) for low, high in ends]
+    spans = [max(_MIN_SPAN, 1.1 * (high - low)) for low, high in ends]
     if same_span:
         spans = [max(spans, default=1.0)] * len(ends)
     axes = []
@@ -257,7 +257,7 @@ def _draw_runs(runs: Sequence[Sequence[_Point]], top: float) -> Iterator[Markup]
         viewBox=f"0 0 {svg.format_length(_UNITS)} {_HEIGHT}",
         preserveAspectRatio="none",
     )
-    few = sum(map(len, runs)) <= _MOST_DOTS
+    few = sum(map(len, runs)) <= _MAX_DOTS
     for run in runs:
         # An interval between points without one has no area, so it is drawn as a line.
         alone = [group[0] for group in _group_by_interval(run) if len(group) == 1]

@@ -379,7 +379,7 @@ def describe_deciding_queries(t: Translator, summary: Summary) -> str:
     )
 
 
-_MOST_NAMED_QUERIES = 3
+_MAX_NAMED_QUERIES = 3
 
 
 def name_deciding_queries(t: Translator, summary: Summary, run: Path) -> str:
@@ -387,7 +387,7 @@ def name_deciding_queries(t: Translator, summary: Summary, run: Path) -> str:
     deciding = summary.deciding_queries
     if deciding is None or not deciding.queries or summary.runs:
         return ""
-    first = deciding.queries[:_MOST_NAMED_QUERIES]
+    first = deciding.queries[:_MAX_NAMED_QUERIES]
     return t(
         "{pair.a} and {pair.b} differ most on {queries} by {measure}. Grades and reasons: {command}",
         pair=deciding,

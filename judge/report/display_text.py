@@ -330,10 +330,10 @@ def format_share(value: float | None, nothing: str = NOTHING, form: str = ".0%")
     if value is None:
         return nothing
     text = format(value, form)
-    least = 10.0 ** -(int(form[1:-1]) + 2)  # the least share that does not round to 0
+    smallest = 10.0 ** -(int(form[1:-1]) + 2)  # the least share that does not round to 0
     if value < 1 and text == format(1, form):
-        return f">{format(1 - least, form)}"
-    return f"<{format(least, form)}" if value > 0 and text == format(0, form) else text
+        return f">{format(1 - smallest, form)}"
+    return f"<{format(smallest, form)}" if value > 0 and text == format(0, form) else text
 
 
 def format_counted_share(t: Translator, share: CountedShare) -> str:

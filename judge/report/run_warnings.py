@@ -149,7 +149,7 @@ def _join_by_engine(t: Translator, summary: Summary, values: Mapping[str, str]) 
     return t(", ").join(f"{engine} {values[engine]}" for engine in order if engine in values)
 
 
-_MOST_DESCRIBED_SWAPS = 3
+_MAX_DESCRIBED_SWAPS = 3
 
 
 def warn_flagged(t: Translator, summary: Summary) -> str:
@@ -188,7 +188,7 @@ def _count_flagged(t: Translator, count: int) -> str:
 
 
 def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
-    for one, two in effect.swapped[:_MOST_DESCRIBED_SWAPS]:
+    for one, two in effect.swapped[:_MAX_DESCRIBED_SWAPS]:
         means = {}
         for way in FlaggedMeans.__slots__:
             first, second = (getattr(effect.engines[engine], way) for engine in (one, two))
@@ -201,7 +201,7 @@ def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
             two=two,
             **means,
         )
-    more = len(effect.swapped) - _MOST_DESCRIBED_SWAPS
+    more = len(effect.swapped) - _MAX_DESCRIBED_SWAPS
     if more > 0:
         yield t.translate_plural(
             " {count:,} more pair of engines change places.",

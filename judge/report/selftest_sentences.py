@@ -111,13 +111,13 @@ def _describe_selftest(t: Translator, name: str, figures: SelfTestFigures) -> st
 
 
 #: An assessor with a larger share of wrong grades in its self-test, for certain, is not reliable.
-MOST_WRONG = 0.1
+MAX_WRONG = 0.1
 
 
 def list_wrong_grades(
     t: Translator, too_high: CountedShare, irrelevant: CountedShare | None, too_low: CountedShare
 ) -> list[str]:
-    """Return a clause on each share of wrong grades whose interval is above `MOST_WRONG`."""
+    """Return a clause on each share of wrong grades whose interval is above `MAX_WRONG`."""
     shares = (
         (make_text("{share.value:.0%} of hostile or empty snippets got too high a grade"), too_high),
         (make_text("{share.value:.0%} of irrelevant snippets got too high a grade"), irrelevant),
@@ -126,7 +126,7 @@ def list_wrong_grades(
     return [
         t(text.en, share=share)
         for text, share in shares
-        if share and share.ci95 and share.ci95[0] > MOST_WRONG
+        if share and share.ci95 and share.ci95[0] > MAX_WRONG
     ]
 
 

@@ -28,7 +28,7 @@ _REMOVE_FILE_ADVICE = Message(
     " nightly or judge baseline set)"
 )
 #: The most runs in a folder that a message names.
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 _PACKAGE = Path(__file__).resolve().parents[1]
 _READ_FIRST = {"config.json", "collected.json", "paid.json", "night.json", "baseline.json"}
 #: What code raises on a value of another type or shape than judge writes.
@@ -178,7 +178,7 @@ class RunFolder:
                     file=path,
                     error=why,
                 ) from error
-            runs = sorted(str(file.parent) for file in self.path.glob("*/results.json"))[:_MOST_NAMED]
+            runs = sorted(str(file.parent) for file in self.path.glob("*/results.json"))[:_MAX_NAMED]
             raise InputError(
                 "{file}: {error}; {folder!r} is not the folder of a finished run: name one that judge run"
                 " or judge nightly wrote{runs}",

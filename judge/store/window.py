@@ -77,8 +77,8 @@ class LeaseWindow:
 
         So a pair after a retry waits for one slot, and takes it before those that wait for more.
         """
-        least = min(wanted, max(1, self._size // 4))
-        while self._free_slots < least:
+        min_slots = min(wanted, max(1, self._size // 4))
+        while self._free_slots < min_slots:
             self._freed.clear()
             await self._freed.wait()
         count = min(wanted, self._free_slots)

@@ -28,7 +28,7 @@ from judge.records import BINARY, GRADED
 #: Numbers of wholly labelled queries whose mean widths are interpolated, at most `--queries`.
 _WHOLE = (5, 7, 10, 14, 18, 25, 35, 50, 70, 100, 140, 200, 280, 400)
 #: Pairs of engines whose first ten results share more are left out.
-_MOST_SHARED = 9.5
+_MAX_SHARED = 9.5
 _DEPTH = 10
 
 Grades = Mapping[tuple[str, str], int]
@@ -221,7 +221,7 @@ def main() -> None:
         while len(pairs) < arguments.pairs:
             one, other = rng.choice(sorted(lists), 2, replace=False).tolist()
             shared = np.mean([len({*lists[one].get(q, ())} & {*lists[other].get(q, ())}) for q in queries])
-            if shared < _MOST_SHARED:
+            if shared < _MAX_SHARED:
                 pairs.append((one, other))
     for text in arguments.measures:
         datasets = [

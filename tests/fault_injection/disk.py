@@ -44,7 +44,7 @@ class Tally:
     runs: int = 0
     failed: int = 0
     lost: int = 0
-    most_unsaved: int = 0
+    max_unsaved: int = 0
     unclear: int = 0
     wrong_ledgers: int = 0
 
@@ -52,7 +52,7 @@ class Tally:
         """Yield the figures of these runs."""
         yield Figure(f"{name}: runs (failed)", f"{self.runs} ({self.failed})", "> 0 failed", self.failed > 0)
         yield Figure.expect_equal(f"{name}: acknowledged and lost", self.lost, 0)
-        yield Figure.expect_at_most(f"{name}: paid, not stored", self.most_unsaved, LEASES, ", leases")
+        yield Figure.expect_at_most(f"{name}: paid, not stored", self.max_unsaved, LEASES, ", leases")
         yield Figure.expect_equal(f"{name}: unclear messages", self.unclear, 0)
         yield Figure.expect_equal(f"{name}: wrong ledgers afterwards", self.wrong_ledgers, 0)
 
@@ -67,7 +67,7 @@ def run_with_failing_disk(
     tally.runs += 1
     tally.failed += code != 0
     tally.lost += len(child.acknowledged_pairs - match.keys.keys())
-    tally.most_unsaved = max(tally.most_unsaved, paid - len(match.keys))
+    tally.max_unsaved = max(tally.max_unsaved, paid - len(match.keys))
     tally.unclear += not is_clear(code, child)
     killing.check_files(setup.out, {})
 

@@ -157,11 +157,11 @@ def start_rescore(setup: RunSetup) -> Child:
 
 
 def kill_until_finished(
-    run: KilledRun, setup: RunSetup, provider: Provider, rng: random.Random, seconds: float, most_kills: int
+    run: KilledRun, setup: RunSetup, provider: Provider, rng: random.Random, seconds: float, max_kills: int
 ) -> None:
     """Kill a run until it finishes, then once while its files are written again."""
     finished = False
-    for _ in range(most_kills):
+    for _ in range(max_kills):
         due = list_moments(setup, provider, rng, seconds)
         if not finished:
             (moment,) = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))

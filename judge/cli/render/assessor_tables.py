@@ -19,13 +19,13 @@ from judge.report.display_text import (
     format_share,
 )
 from judge.report.facts import describe_cost
-from judge.report.selftest_sentences import MOST_WRONG, list_wrong_grades
+from judge.report.selftest_sentences import MAX_WRONG, list_wrong_grades
 from judge.selftest.probes import RELEVANT_KINDS
 from judge.selftest.selftest_run import PLAIN_PROMPT, RUN_PROMPT, SelfTest
 from judge.selftest.stored_selftests import PromptResult
 
 #: How many probes with an unexpected grade are printed.
-_MOST_PROBES = 8
+_MAX_PROBES = 8
 
 
 def describe_estimate(estimate: RunEstimate) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _describe_assessor(estimate: AssessorEstimate) -> Iterator[str]:
             "{thinking.tokens:,} tokens of thinking a reply are assumed, and models differ much; with"
             " {thinking.max_tokens:,} tokens a reply (--max-tokens): {price}",
             thinking=estimate.thinking,
-            price=_describe_amount(estimate.thinking.most_usd),
+            price=_describe_amount(estimate.thinking.max_usd),
         )
     if estimate.examples:
         yield _describe_examples(estimate.examples)
@@ -275,7 +275,7 @@ def _describe_surprises(prompt: PromptResult) -> Iterator[str]:
         yield t(
             "grades out of the sensible range with the run prompt ({count}):", count=len(prompt.surprises)
         )
-    for probe in prompt.surprises[:_MOST_PROBES]:
+    for probe in prompt.surprises[:_MAX_PROBES]:
         low, high = probe.grade_min, probe.grade_max
         yield t(
             "  {probe.id}: {probe.grade} where {grades} is sensible: {probe.query} | {reason}",
@@ -283,10 +283,10 @@ def _describe_surprises(prompt: PromptResult) -> Iterator[str]:
             grades=low if low == high else t("{low} to {high}", low=low, high=high),
             reason=probe.reason[:120],
         )
-    if len(prompt.surprises) > _MOST_PROBES:
+    if len(prompt.surprises) > _MAX_PROBES:
         yield t(
             '  … and {count} more, under "surprises" in the result file',
-            count=len(prompt.surprises) - _MOST_PROBES,
+            count=len(prompt.surprises) - _MAX_PROBES,
         )
 
 
@@ -302,5 +302,5 @@ def _describe_reliability(prompt: PromptResult) -> Iterator[str]:
         else "Good: no group of probes has clearly more than {most:.0%} wrong grades. Next, compare the"
         " assessor with people: judge agree RUN --plan 20.",
         wrong=t.join(wrong, "clauses") if wrong else "",
-        most=MOST_WRONG,
+        most=MAX_WRONG,
     )

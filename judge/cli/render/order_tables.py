@@ -25,9 +25,9 @@ from judge.report.display_text import (
 from judge.report.facts import OUTCOMES
 
 #: How many engines or pairs of them a sentence names.
-_MOST_NAMES = 6
+_MAX_NAMES = 6
 #: How many comparisons a table has: as many as `judge compare` prints by default.
-_MOST_COMPARISONS = 21
+_MAX_COMPARISONS = 21
 #: With fewer engines RBO, which looks at the top of long lists, adds nothing to tau.
 _LONG_LIST = 10
 
@@ -77,7 +77,7 @@ def describe_orders(agreement: LabelAgreement, measure: str) -> Iterator[str]:
     if orders.left_out:
         yield t(
             "without an order, because too few queries have a value by both: {names}",
-            names=t.list_names(orders.left_out[:_MOST_NAMES]) + _count_more(orders.left_out),
+            names=t.list_names(orders.left_out[:_MAX_NAMES]) + _count_more(orders.left_out),
         )
     if orders.tau.value is None:
         why = explain_missing(t, orders.tau)
@@ -90,8 +90,8 @@ def describe_orders(agreement: LabelAgreement, measure: str) -> Iterator[str]:
         queries=format_query_count(t, orders.queries),
         partly=t(", partly labelled") if orders.partly_labelled else "",
         others=_explain_left_out(agreement, orders),
-        people=rank_means(t, orders.people, _MOST_NAMES),
-        assessor=rank_means(t, orders.assessor, _MOST_NAMES),
+        people=rank_means(t, orders.people, _MAX_NAMES),
+        assessor=rank_means(t, orders.assessor, _MAX_NAMES),
     )
     yield t(
         "how alike the two orders are: tau {tau:.4f}, where 1 is the same and -1 the reverse; tau-ap"
@@ -149,10 +149,10 @@ def iter_correction_parts(agreement: LabelAgreement, measure: str, run: str) -> 
         for engine, row in ((engine, calibration.engines[engine]) for engine in engines)
     ]
     differences = [
-        _list_cells(comparison, comparison.corrected) for comparison in comparisons[:_MOST_COMPARISONS]
+        _list_cells(comparison, comparison.corrected) for comparison in comparisons[:_MAX_COMPARISONS]
     ]
     yield _make_table([*rows, *differences], name)
-    if (more := len(comparisons) - _MOST_COMPARISONS) > 0:
+    if (more := len(comparisons) - _MAX_COMPARISONS) > 0:
         yield t("… and {count:,} more pairs of engines: agreement.json has all", count=more)
     if first.rest:
         yield t(
@@ -198,10 +198,10 @@ def _describe_outcomes(comparisons: Sequence[CorrectedDifference | PlannedDiffer
 
 def _list_engine_pairs(engine_pairs: Sequence[tuple[str, str]], *, ordered: bool = True) -> str:
     """Return `A > B; C > D`, or the first of many; `A and B` where no order is known."""
-    names = [f"{a} > {b}" if ordered else t("{a} and {b}", a=a, b=b) for a, b in engine_pairs[:_MOST_NAMES]]
+    names = [f"{a} > {b}" if ordered else t("{a} and {b}", a=a, b=b) for a, b in engine_pairs[:_MAX_NAMES]]
     return t("; ").join(names) + _count_more(engine_pairs)
 
 
 def _count_more(names: Sequence[object]) -> str:
-    count = len(names) - _MOST_NAMES
+    count = len(names) - _MAX_NAMES
     return t("; ") + t("{count:,} more", count=count) if count > 0 else ""

@@ -177,13 +177,13 @@ def test_by_rule_thinking_adds_tokens_and_the_highest_cost_is_given() -> None:
     assert result.thinking is not None
     assert (result.thinking.tokens, result.thinking.max_tokens) == (1000, 8192)
     # 10 dollars a million tokens out
-    assert result.thinking.most_usd == pytest.approx((result.prompt_tokens + 10 * 81_920) / 1e6)
+    assert result.thinking.max_usd == pytest.approx((result.prompt_tokens + 10 * 81_920) / 1e6)
     short = make_chat_assessor("http://a.example/v1", Sampling(0.0, 300, thinking=True))
     result = estimate_pairs(None, en=10, assessor=short, thinking=True)
     assert result.completion_tokens == 10 * 300
     assert result.thinking is not None
     assert (result.thinking.tokens, result.thinking.max_tokens) == (220, 300)
-    assert result.thinking.most_usd == result.usd
+    assert result.thinking.max_usd == result.usd
 
 
 def test_questions_have_the_same_tokens_of_thinking() -> None:

@@ -139,7 +139,7 @@ MANY = build_pool(read_dataset(make_rows(20, 1, 10), lang="auto", max_chars=4000
 
 
 @check_each(
-    ("model", "most_calls", "words"),
+    ("model", "max_calls", "words"),
     [
         (
             ConstantModel("helpful, \x1b[1m sk-canary-5b1d9f"),
@@ -158,14 +158,14 @@ MANY = build_pool(read_dataset(make_rows(20, 1, 10), lang="auto", max_chars=4000
     ],
 )
 def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
-    model: ConstantModel, most_calls: int, words: str, tmp_path: Path
+    model: ConstantModel, max_calls: int, words: str, tmp_path: Path
 ) -> None:
     assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
     client = ModelClient(model, RequestLimits(64, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
         result = asyncio.run(judge_pool(MANY, assessor, store, client, NullProgress()))
     assert words in str(result.stopped)
-    assert model.calls == result.cost.calls <= most_calls
+    assert model.calls == result.cost.calls <= max_calls
 
 
 def test_refused_pairs_of_a_first_query_are_not_counted_with_errors_of_the_server() -> None:

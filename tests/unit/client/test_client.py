@@ -221,7 +221,7 @@ class SlowModel(ScriptedModel):
 
 
 @pytest.mark.parametrize(
-    ("fault", "latency", "most_calls", "most_seconds", "words"),
+    ("fault", "latency", "max_calls", "max_seconds", "words"),
     [
         (TimedOut("no answer within 60 s"), 60, 24, 65, "accepts requests and does not answer"),
         (
@@ -234,7 +234,7 @@ class SlowModel(ScriptedModel):
     ids=["timeout", "page", "disconnect", "account"],
 )  # fmt: skip
 def test_a_server_that_never_answered_costs_few_requests(
-    fault: CallError, latency: float, most_calls: int, most_seconds: float, words: str
+    fault: CallError, latency: float, max_calls: int, max_seconds: float, words: str
 ) -> None:
     async def ask() -> tuple[float, int, str]:
         client = ModelClient(SlowModel(fault, latency), RequestLimits(64, 5, 600, 1), CancelToken())
@@ -256,8 +256,8 @@ def test_a_server_that_never_answered_costs_few_requests(
 
     seconds, calls, output = virtual_time.run(ask())
     assert words in output
-    assert calls <= most_calls
-    assert seconds <= most_seconds
+    assert calls <= max_calls
+    assert seconds <= max_seconds
 
 
 def test_the_status_names_what_a_call_waits_for_and_for_how_long() -> None:

@@ -31,9 +31,9 @@ ONE = st.one_of(st.floats(-1, 1, width=32), st.integers(-5, 5).map(lambda fifths
 
 
 @st.composite
-def draw_tables(draw: st.DrawFn, most_queries: int = 20) -> Floats:
+def draw_tables(draw: st.DrawFn, max_queries: int = 20) -> Floats:
     """(queries, columns), with NaN here and there."""
-    queries, columns = draw(st.integers(1, most_queries)), draw(st.integers(1, 5))
+    queries, columns = draw(st.integers(1, max_queries)), draw(st.integers(1, 5))
     rows = st.lists(ONE, min_size=columns, max_size=columns)
     return np.array(draw(st.lists(rows, min_size=queries, max_size=queries)))
 
