@@ -36,14 +36,14 @@ class RunAnalysis:
     summary: Summary
 
 
-def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None) -> RunAnalysis:
-    """Return the analysis of a run; `among` names the pairs of engines to compare, None all."""
+def analyse_run(run: JudgedRun, engine_pairs: Collection[frozenset[str]] | None = None) -> RunAnalysis:
+    """Return the analysis of a run; `engine_pairs` are those to compare, None for all."""
     data, pool, spec = run.dataset, run.pool, run.spec
     measures = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
     results, columns = run.tabulate()
     with_own_lists = score_columns(results, columns, measures, spec.scale)
     scores = with_own_lists.select(measures=spec.measures)
-    comparisons = compare_engines(scores, among)
+    comparisons = compare_engines(scores, engine_pairs)
     models = {SERVED_MODEL_COLUMN: find_grading_models(results, columns)}
     judged = int(columns.rows["is_graded"].sum())
     assessed = (judgment for judgment in run.judgments if LABEL not in judgment.flags)
@@ -85,12 +85,12 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
         engines=engines,
         comparisons=comparisons,
         own_list_reversal=check_own_lists(with_own_lists, pool.depth, comparisons),
-        segments=compare_segments(scores, data.queries, among, models),
+        segments=compare_segments(scores, data.queries, engine_pairs, models),
         stability=measure_stability(scores, assessed, spec.scale),
         panel=measure_panel_agreement(run.members, spec.scale, rescore) if run.members else None,
         self_preference=find_shared_vendors(run.members or [spec.assessor], data.engines),
         flagged_sensitivity=measure_flagged_sensitivity(
-            scores, results, columns, spec.scale, results.mark_pairs(flagged), among
+            scores, results, columns, spec.scale, results.mark_pairs(flagged), engine_pairs
         ),
         deciding_queries=list_deciding_queries(scores, comparisons, data.queries),
         cost=spec.cost,

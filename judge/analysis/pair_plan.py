@@ -212,13 +212,13 @@ def _weigh_pairs(
     """
     longest = max((len(ranking.snippets) for ranking in run.dataset.rankings), default=0)
     of_rank = pair_sampling.compute_rank_weights(measure, run.pool.depth, longest)
-    among = {pair.key for pair in pairs}
+    pair_keys = {pair.key for pair in pairs}
     weights: dict[PairKey, Floats] = {}
     for ranking in run.dataset.rankings:
         if ranking.engine in engines:
             for snippet_id, weight in zip(list_firsts(ranking), of_rank, strict=False):
                 key = ranking.query_id, snippet_id
-                if key in among:
+                if key in pair_keys:
                     of_engine = weights.setdefault(key, np.zeros(len(engines)))
                     of_engine[engines.index(ranking.engine)] += weight
     drawn = draw_queries_to_label(queries, len(queries), seed)

@@ -127,30 +127,30 @@ def describe_outcome(t: Translator, comparison: PairComparison) -> str:
 
 
 def compare_engines(
-    scores: Scores, among: Collection[frozenset[str]] | None = None, *, families: int = 1
+    scores: Scores, engine_pairs: Collection[frozenset[str]] | None = None, *, families: int = 1
 ) -> tuple[PairComparison, ...]:
     """Return the comparison of every pair of engines, measure by measure.
 
-    Measures that do not compare engines are skipped. `among` names the pairs of engines to compare, None for
-    all. The error is divided by `families`, for callers that compare several times, as for segments. Within
-    a measure the comparisons are sorted by the means of their engines: best against second first.
+    Measures that do not compare engines are skipped. `engine_pairs` are those to compare, None for all. The
+    error is divided by `families`, for callers that compare several times, as for segments. Within a measure
+    the comparisons are sorted by the means of their engines: best against second first.
     """
     indexes = [index for index, measure in enumerate(scores.measures) if measure.compares_engines]
     order = sorted(range(len(scores.engines)), key=lambda index: make_natural_key(scores.engines[index]))
-    engine_pairs = [
+    index_pairs = [
         (one, two)
         for one, two in combinations(order, 2)
-        if among is None or {scores.engines[one], scores.engines[two]} in among
+        if engine_pairs is None or {scores.engines[one], scores.engines[two]} in engine_pairs
     ]
-    if not engine_pairs:
+    if not index_pairs:
         return ()
     value = scores.average_repeats()
-    size = max(1, _BLOCK // max(1, len(scores.queries) * len(engine_pairs)))
+    size = max(1, _BLOCK // max(1, len(scores.queries) * len(index_pairs)))
     return tuple(
         comparison
         for start in range(0, len(indexes), size)
         for comparison in _compare_measures(
-            scores, value, indexes[start : start + size], engine_pairs, families
+            scores, value, indexes[start : start + size], index_pairs, families
         )
     )
 
@@ -159,10 +159,10 @@ def _compare_measures(
     scores: Scores,
     value: Floats,
     indexes: Sequence[int],
-    engine_pairs: Sequence[tuple[int, int]],
+    index_pairs: Sequence[tuple[int, int]],
     families: int,
 ) -> Iterator[PairComparison]:
-    one, two = np.array(engine_pairs).T
+    one, two = np.array(index_pairs).T
     by_measure = value[..., indexes].transpose(1, 2, 0)
     differences = by_measure[..., one] - by_measure[..., two]  # (queries, measures, engine pairs)
     # A mean that is lower by rounding alone is the same mean: names decide.

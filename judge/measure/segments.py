@@ -77,13 +77,13 @@ class SegmentResult:
 def compare_segments(
     scores: Scores,
     queries: Mapping[str, Query],
-    among: Collection[frozenset[str]] | None = None,
+    engine_pairs: Collection[frozenset[str]] | None = None,
     segment_columns: SegmentColumns = MappingProxyType({}),
 ) -> dict[str, dict[str, SegmentResult]]:
     """Return a segment for each value of `lang` and of every extra column that has 2 to 20 values, by column.
 
-    `among` names the pairs of engines to compare, None for all; `segment_columns` holds columns that the run
-    adds to those of the dataset. Queries without a value in a column are in none of its segments.
+    `engine_pairs` are those to compare, None for all; `segment_columns` holds columns that the run adds to
+    those of the dataset. Queries without a value in a column are in none of its segments.
     """
     deciding = [measure for measure in scores.measures if measure.compares_engines][:1]
     columns = _group_queries(queries, segment_columns)
@@ -94,7 +94,7 @@ def compare_segments(
         in_column = scores.select(queries=frozenset[str]().union(*values.values()), measures=deciding)
         for number, (value, ids) in enumerate(values.items()):
             part = scores.select(queries=ids)
-            comparisons = compare_engines(part.select(measures=deciding), among, families=families)
+            comparisons = compare_engines(part.select(measures=deciding), engine_pairs, families=families)
             mirrored = len(values) == 2 and number == 1
             contrasts: tuple[SegmentContrast, ...] = ()
             if comparisons and not mirrored:

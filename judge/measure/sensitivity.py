@@ -153,14 +153,14 @@ def measure_flagged_sensitivity(
     judgments: JudgmentColumns,
     scale: Scale,
     flagged: Bools,
-    among: Collection[frozenset[str]] | None = None,
+    engine_pairs: Collection[frozenset[str]] | None = None,
 ) -> FlaggedEffect | None:
     """Return the effect of flagged snippets on the order by the first measure that compares engines.
 
     None where no measure compares engines, and where no query with a flagged snippet is judged.
 
-    `flagged` (pairs,) marks snippets that may contain prompt injection. `among` names the pairs of engines to
-    compare, None for all.
+    `flagged` (pairs,) marks snippets that may contain prompt injection. `engine_pairs` are those to compare,
+    None for all.
     """
     measure = next((measure for measure in scores.measures if measure.compares_engines), None)
     flagged = flagged & np.isin(results.pair_query, judgments.rows["query"])
@@ -174,16 +174,16 @@ def measure_flagged_sensitivity(
     )
     means = [treated_scores.average_queries()[str(measure)] for treated_scores in treated]
     engines = {engine: FlaggedMeans(*(by_engine[engine] for by_engine in means)) for engine in scores.engines}
-    winners = FlaggedWinners(*(_find_winner(treated_scores, among) for treated_scores in treated))
+    winners = FlaggedWinners(*(_find_winner(treated_scores, engine_pairs) for treated_scores in treated))
     swapped = tuple(_find_swapped(engines))
     leads = ((engines[one].unchanged or 0.0) - (engines[two].unchanged or 0.0) for one, two in swapped)
     order_changes = len(set(astuple(winners))) > 1 or max(leads, default=0.0) >= MIN_DIFFERENCE
     return FlaggedEffect(str(measure), int(flagged.sum()), engines, winners, swapped, order_changes)
 
 
-def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> str | None:
+def _find_winner(scores: Scores, engine_pairs: Collection[frozenset[str]] | None) -> str | None:
     wins = Counter(
-        comparison.a for comparison in compare_engines(scores, among) if comparison.outcome == "better"
+        comparison.a for comparison in compare_engines(scores, engine_pairs) if comparison.outcome == "better"
     )
     return next((engine for engine, won in wins.items() if won == len(scores.engines) - 1), None)
 

@@ -129,7 +129,7 @@ class ErrorRule:
     """One row of the table: a response with one of `statuses`, or a matching text, is of this `kind`.
 
     `code` is searched in the server's code, `says` in its code and message; both are regular expressions
-    without regard to case. `among` limits the row to these statuses, since in others a server may repeat the
+    without regard to case. `only_statuses` limits the row to these, since with others a server may repeat the
     prompt. `hint` tells the user what to do.
     """
 
@@ -138,11 +138,11 @@ class ErrorRule:
     code: str = ""
     says: str = ""
     hint: str = ""
-    among: Collection[int] = ()
+    only_statuses: Collection[int] = ()
 
     def fits(self, response: ErrorResponse) -> bool:
         """Return whether `response` is of this kind."""
-        if self.among and response.status not in self.among:
+        if self.only_statuses and response.status not in self.only_statuses:
             return False
         code, message = response.code[:_MAX_READ], response.message[:_MAX_READ]
         return bool(
@@ -193,7 +193,7 @@ ERROR_RULES = (
     # Some servers say "check your plan" about tokens per minute, too.
     ErrorRule(
         "rate_limit",
-        among={429},
+        only_statuses={429},
         says=rf"(?s)^(?!.*{_A_DAY}).*(?:per[ _-]?(?:minute|second)|\b[RT]PM\b|\bQPS\b)",
     ),
     ErrorRule(
@@ -205,7 +205,7 @@ ERROR_RULES = (
         r"|(?:free|hour|week|month) allocated quota|free tier|specified API usage limit",
         hint=_ACCOUNT,
     ),
-    ErrorRule("quota", among={*range(200, 300), 403, 412, 429}, says=_USED_UP, hint=_ACCOUNT),
+    ErrorRule("quota", only_statuses={*range(200, 300), 403, 412, 429}, says=_USED_UP, hint=_ACCOUNT),
     ErrorRule(
         "rate_limit",
         statuses={429},
@@ -256,14 +256,14 @@ ERROR_RULES = (
     ),
     ErrorRule(
         "bad_parameter",
-        among={400, 497},
+        only_statuses={400, 497},
         says=r"plain HTTP.{0,20} HTTPS|HTTP request to an HTTPS server|plain HTTP to an SSL",
         hint=Message("this port speaks TLS: write https:// in --base-url"),
     ),
     # With a code, a provider means one pair; without one, a gateway before the server means every request.
     ErrorRule(
         "auth",
-        among={451},
+        only_statuses={451},
         code="^$",
         hint=Message("this address is closed to you; check --base-url and the network"),
     ),

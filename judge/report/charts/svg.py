@@ -77,13 +77,13 @@ def format_percent(fraction: float) -> str:
     return f"{format_length(100 * fraction)}%"
 
 
-def shorten_name(text: str, limit: int, among: Iterable[str] = ()) -> str:
+def shorten_name(text: str, limit: int, other_names: Iterable[str] = ()) -> str:
     """Return untrusted text in at most `limit` columns, with both ends; a Chinese character takes two.
 
-    Where other names of `among` have the same ends, the result begins at a place where all of them differ,
-    or ends with a number if there is no such place.
+    Where `other_names` have the same ends, the result begins at a place where all of them differ, or ends
+    with a number if there is no such place.
     """
-    text, *others = map(display_text.fit_on_line, (text, *among))
+    text, *others = map(display_text.fit_on_line, (text, *other_names))
     short = display_text.shorten_middle(text, limit)
     alike = sorted(name for name in {text, *others} if display_text.shorten_middle(name, limit) == short)
     if len(alike) == 1:
@@ -152,17 +152,17 @@ def draw_name(
     class_: str,
     x: float | str,
     y: float,
-    among: Sequence[str] = (),
+    other_names: Sequence[str] = (),
     wide_limit: int | None = None,
 ) -> Markup:
-    """Return an untrusted name that differs from the others of `among`; its tooltip holds the whole name.
+    """Return an untrusted name that differs from `other_names`; its tooltip holds the whole name.
 
     The name takes at most `limit` columns on a narrow page, and `wide_limit` (None: twice as many) on a wide
     one.
     """
     title = make_tag("title", display_text.fit_on_line(text))
     place = format_percent(x) if isinstance(x, float | int) else x
-    brief, ample = (shorten_name(text, columns, among) for columns in (limit, wide_limit or 2 * limit))
+    brief, ample = (shorten_name(text, columns, other_names) for columns in (limit, wide_limit or 2 * limit))
     forms = [(brief, class_)] if brief == ample else [(brief, f"{class_} brief"), (ample, f"{class_} ample")]
     return join_markup(
         make_tag("text", title, short, class_=classes, x=place, y=y) for short, classes in forms
@@ -170,19 +170,19 @@ def draw_name(
 
 
 def draw_row_label(
-    text: str, limit: int, width: float, y: float, among: Sequence[str], indent: int = 0
+    text: str, limit: int, width: float, y: float, other_names: Sequence[str], indent: int = 0
 ) -> Markup:
     """Return the untrusted name of a row around height `y`, within `width` of the column.
 
-    It differs from the names of other rows, `among`. It has at most `limit` columns on a narrow page, and
-    twice as many on a wide one; fewer, where the names do not fit.
+    It differs from the `other_names` of rows. It has at most `limit` columns on a narrow page, and twice as
+    many on a wide one; fewer, where the names do not fit.
     """
-    names = [text, *among]
+    names = [text, *other_names]
     brief, ample = (
         fit_names(names, columns, width * pixels - indent)
         for columns, pixels in ((limit, NARROW_PAGE), (2 * limit, WIDE_PAGE))
     )
-    name = draw_name(text, brief, "name", str(indent), _LABEL_HEIGHT / 2 + 4, among, ample)
+    name = draw_name(text, brief, "name", str(indent), _LABEL_HEIGHT / 2 + 4, other_names, ample)
     return make_tag(
         "svg", name, x="0%", y=y - _LABEL_HEIGHT / 2, width=format_percent(width), height=_LABEL_HEIGHT
     )
