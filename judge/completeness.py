@@ -88,9 +88,9 @@ def check_run(
     of each dimension, that a complete run has. The `controls` are judged too, and count in neither.
     """
     warnings: list[str] = []
-    asked = len(judging.judgments) - len(controls) * summary.repeats * _count_members(summary)
+    total = len(judging.judgments) - len(controls) * summary.repeats * _count_members(summary)
     of_pool = replace(judging, failures=[each for each in judging.failures if each.key not in controls])
-    incomplete = _check_pairs(summary, of_pool, asked, min_coverage, kind)
+    incomplete = _check_pairs(summary, of_pool, total, min_coverage, kind)
     if incomplete is None and asker.stopped is not None:
         message = Message(
             "the pairs are judged, but not all questions of the dimensions are answered: {reason}",
@@ -121,9 +121,9 @@ def _count_members(summary: Summary) -> int:
 
 
 def _check_pairs(
-    summary: Summary, judging: JudgingResult, asked: int, min_coverage: float, kind: RunKind
+    summary: Summary, judging: JudgingResult, total: int, min_coverage: float, kind: RunKind
 ) -> RunIncomplete | None:
-    """Return why a run is incomplete and what to do, None when enough of the `asked` pairs are judged."""
+    """Return why a run is incomplete and what to do, None when enough of the `total` pairs are judged."""
     members = summary.panel.members if summary.panel else ()
     of_assessor = summary.judgments - summary.labelled
     wanted = of_assessor * _count_members(summary)
@@ -166,7 +166,7 @@ def _check_pairs(
             " {min_coverage:.0%}{failures}; {advice}",
             coverage=summary.coverage,
             min_coverage=min_coverage,
-            failures=describe_failures(judging.failures, asked),
+            failures=describe_failures(judging.failures, total),
             advice=advise_on_failed_pairs(judging.failures, kind),
         )
     return None

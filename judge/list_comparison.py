@@ -140,8 +140,8 @@ def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: Asker) -> Dim
         winner = plan.a if first > second else plan.b if first < second else None
         # The reason is that of an answer that says what both together say.
         agrees = first == (first > second) - (first < second)
-        shown, answer = ((plan.a, plan.b), one) if agrees else ((plan.b, plan.a), two)
-        text = f"A = {shown[0]} / B = {shown[1]} – {answer.reason.strip()}"
+        engines, answer = ((plan.a, plan.b), one) if agrees else ((plan.b, plan.a), two)
+        text = f"A = {engines[0]} / B = {engines[1]} – {answer.reason.strip()}"
         notes.append(make_note(run.dataset.queries[query_id], winner, text))
     notes.sort(key=lambda note: -abs(preferences[note.query_id]))
     values: dict[ListKey, QueryValues] = {}

@@ -187,8 +187,8 @@ def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
 
 def _split_grades(run: JudgedRun, labels: LabelSet, assumed: agreement.GradesByPair) -> _PeopleGrades:
     """Return the grades of people by what becomes of them; raise InputError when the prompts show all."""
-    shown = {judgment.key for judgment in run.judgments if SHOWN_AS_EXAMPLE in judgment.flags}
-    examples = {key: grade for key, grade in labels.grades.items() if key in shown}
+    example_keys = {judgment.key for judgment in run.judgments if SHOWN_AS_EXAMPLE in judgment.flags}
+    examples = {key: grade for key, grade in labels.grades.items() if key in example_keys}
     if examples and len(examples) == len(labels.grades):
         raise InputError(
             "{file}: the prompts of the run show every labelled pair as an example; label other pairs",
@@ -197,7 +197,9 @@ def _split_grades(run: JudgedRun, labels: LabelSet, assumed: agreement.GradesByP
     with_text = {pair.key for pair in select_labellable(run.pool)}
     not_empty = with_text.union(pair.key for pair in select_unknown_texts(run.pool))
     empty = {pair.key: 0 for pair in run.pool.pairs if pair.key not in not_empty}
-    compared = {key: labels.grades[key] for key in labels.grades if key in with_text and key not in shown}
+    compared = {
+        key: labels.grades[key] for key in labels.grades if key in with_text and key not in example_keys
+    }
     return _PeopleGrades(compared, examples, {**assumed, **empty}, labels.scale)
 
 

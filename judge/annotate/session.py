@@ -206,8 +206,12 @@ class AnnotationSession:
         relevant_from, count = self.loaded.spec.scale.relevant_from, 0
         grades = {key: decision.grade for key, decision in self.labels.current.items()}
         for query, keys in self._pairs_by_query.items():
-            known = [grade for key in keys if (grade := grades.get(key)) is not None]
-            count += query in self._answered and len(known) == len(keys) and max(known) >= relevant_from
+            pair_grades = [grade for key in keys if (grade := grades.get(key)) is not None]
+            count += (
+                query in self._answered
+                and len(pair_grades) == len(keys)
+                and max(pair_grades) >= relevant_from
+            )
         return count
 
     def label(self, decision: LabelDecision, replaces: str | None) -> PageState:

@@ -229,6 +229,8 @@ def _make_pooled(
     pool = Pool(depth, counts.results, pairs, cache_key)
     answers = {engine: (counts.filled[engine], counts.empty[engine]) for engine in dataset.engines}
     without = counts.without_text
-    known = {engine: counts.with_text[engine] + without[engine] for engine in dataset.engines}
-    shares = {engine: without[engine] / count if count else None for engine, count in known.items()}
+    counts_by_engine = {engine: counts.with_text[engine] + without[engine] for engine in dataset.engines}
+    shares = {
+        engine: without[engine] / count if count else None for engine, count in counts_by_engine.items()
+    }
     return PooledDataset(dataset, pool, footer.fingerprint, lines, answers, shares)

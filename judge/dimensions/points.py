@@ -117,8 +117,8 @@ def measure_points(run: JudgedRun, options: DimensionOptions) -> DimensionResult
     for query_id, of_query in points.items():
         lines = [f"{number} | {point.point}" for number, point in enumerate(of_query, start=1)]
         for pair in relevant[query_id]:
-            shown = [*show_snippets([pair.snippet], start=0), *lines]
-            to_assign[pair.key] = make_question_pair(pair.query, shown)
+            pair_lines = [*show_snippets([pair.snippet], start=0), *lines]
+            to_assign[pair.key] = make_question_pair(pair.query, pair_lines)
     assigned = options.ask(FIND_SUPPORT, to_assign)
     # Snippets that are not relevant support nothing.
     levels: dict[PairKey, Levels | None] = {

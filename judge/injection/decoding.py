@@ -54,8 +54,8 @@ def decode(cleaned: str, raw: str, forms: Collection[str]) -> list[str]:
 
     It is read as ROT13 and from its end only when `forms` has `ROT13` and `REVERSED`.
     """
-    classes, runs = shown = _classify_bytes(cleaned)
-    texts = _decode_raw(raw, *(shown if raw == cleaned else _classify_bytes(raw)))
+    classes, runs = _classify_bytes(cleaned)
+    texts = _decode_raw(raw, *(_classify_bytes(raw) if raw != cleaned else (classes, runs)))
     if _ENCODED_RUN in runs:
         texts.append("".join(map(_decode_run, _ENCODED.findall(cleaned))))
     if "%" in cleaned:

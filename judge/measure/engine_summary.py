@@ -147,10 +147,10 @@ def summarise_engines(
 def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     """Return the means by engine and measure."""
     value, lowest, highest = scores.average_with_bounds()
-    known = ~np.isnan(value)
-    shared: Bools = np.all(known, axis=0)
-    unknown = ~known & ~np.isnan(lowest)
-    undefined = ~known & ~unknown & ~scores.without_list[..., None]
+    has_value = ~np.isnan(value)
+    shared: Bools = np.all(has_value, axis=0)
+    unknown = ~has_value & ~np.isnan(lowest)
+    undefined = ~has_value & ~unknown & ~scores.without_list[..., None]
     means: dict[str, dict[str, MeasureMean]] = {engine: {} for engine in scores.engines}
     for row, engine in enumerate(scores.engines):
         for column, measure in enumerate(scores.measures):
@@ -160,8 +160,8 @@ def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
             paired = value[cells][shared[:, column]]
             means[engine][str(measure)] = MeasureMean(
                 mean=mean,
-                n=int(known[cells].sum()),
-                ci95=compute_t_interval(value[cells][known[cells]], 0.0, scores.largest[column]),
+                n=int(has_value[cells].sum()),
+                ci95=compute_t_interval(value[cells][has_value[cells]], 0.0, scores.largest[column]),
                 bounds=(bounds[0], bounds[1]),
                 undefined=int(undefined[cells].sum()),
                 unknown=int(unknown[cells].sum()),

@@ -252,18 +252,18 @@ def compute_bounded_mean(value: Floats, lowest: Floats, highest: Floats) -> tupl
     )
 
 
-def _compute_lowest_mean(low: Floats, sure: Bools) -> Floats:
+def _compute_lowest_mean(lowest: Floats, sure: Bools) -> Floats:
     """Return the lowest mean (...) of the `sure` (..., entries) together with any number of the others."""
-    others: Bools = ~sure & ~np.isnan(low)
+    others: Bools = ~sure & ~np.isnan(lowest)
     count = int(others.sum(-1).max(initial=0))
     if not count:
-        return compute_nan_mean(low, axis=-1)
-    added = np.sort(np.where(others, low, np.inf), axis=-1)[..., :count].cumsum(-1)
-    total = np.where(sure, low, 0.0).sum(-1)[..., None]
+        return compute_nan_mean(lowest, axis=-1)
+    added = np.sort(np.where(others, lowest, np.inf), axis=-1)[..., :count].cumsum(-1)
+    total = np.where(sure, lowest, 0.0).sum(-1)[..., None]
     sums = np.concatenate([total, total + added], axis=-1)
     counts = sure.sum(-1)[..., None] + np.arange(count + 1.0)
-    lowest: Floats = divide(sums, counts, np.inf).min(-1)
-    return np.where(np.isinf(lowest), np.nan, lowest)
+    mean: Floats = divide(sums, counts, np.inf).min(-1)
+    return np.where(np.isinf(mean), np.nan, mean)
 
 
 def _subtract_bounds(one: Ints, two: Ints, lowest: Floats, highest: Floats) -> tuple[Floats, Floats]:

@@ -31,7 +31,7 @@ def find_unavailable(
     sentences: dict[str, str] = {}
     for engine in sorted(baseline.keys() & tonight.keys(), key=make_natural_key):
         before, now = baseline[engine], tonight[engine]
-        no_text = now.no_snippet_share or 0.0
+        no_snippet_share = now.no_snippet_share or 0.0
         if before.answered_share - now.answered_share > max_missing:
             sentences[engine] = Message(
                 "{engine}: returned results for {now.answered_share:.0%} of the queries,"
@@ -42,12 +42,12 @@ def find_unavailable(
                 before=before,
                 why=_name_error(engine, errors),
             )
-        elif no_text - (before.no_snippet_share or 0.0) > _LOST_TEXT:
+        elif no_snippet_share - (before.no_snippet_share or 0.0) > _LOST_TEXT:
             sentences[engine] = Message(
                 "{engine}: {share:.0%} of its results have no text but their title, perhaps because a field"
                 " was renamed",
                 engine=engine,
-                share=no_text,
+                share=no_snippet_share,
             )
     return sentences
 

@@ -212,8 +212,10 @@ def collect_remarks(
         )
     yield from context.collection.remarks
     # The nights of a baseline have the same short lists; they are named once.
-    known = context.baseline.collection.short_lists if context.baseline else {}
-    yield from (text for engine, text in context.collection.short_lists.items() if engine not in known)
+    baseline_lists = context.baseline.collection.short_lists if context.baseline else {}
+    yield from (
+        text for engine, text in context.collection.short_lists.items() if engine not in baseline_lists
+    )
     yield from run.warnings if run else ()
 
 

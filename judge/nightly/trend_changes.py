@@ -133,8 +133,8 @@ def list_night_assessors(nights: Sequence[NightRecord]) -> list[str]:
             key = baseline.name if is_day(baseline.name) else baseline.id
             of_baseline = _describe_configuration(baseline)
             is_other_night = is_day(baseline.name) and baseline.name != day
-            known = key if is_other_night else last_of.get(of_baseline, key)
-            assessor = assessor_of.setdefault(key, known)
+            same_assessor = key if is_other_night else last_of.get(of_baseline, key)
+            assessor = assessor_of.setdefault(key, same_assessor)
             if is_drift:
                 assessor = day if day in accepted else f"drifted from {baseline.id}"
                 if (own := _describe_configuration(night)) != of_baseline:

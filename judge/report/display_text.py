@@ -321,8 +321,8 @@ def format_number(value: float | None, form: str = ".3f") -> str:
 
 def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
     """Return both ends of a range on a page; a dash for None."""
-    shown = (NOTHING if end is None else set_minus_signs(_format_end(end, form)) for end in ends or ())
-    return " … ".join(shown) or NOTHING
+    texts = (NOTHING if end is None else set_minus_signs(_format_end(end, form)) for end in ends or ())
+    return " … ".join(texts) or NOTHING
 
 
 def format_share(value: float | None, nothing: str = NOTHING, form: str = ".0%") -> str:
