@@ -38,13 +38,13 @@ def open_embedder(spec: str, access: ServerAccess, store: Path) -> Callable[[Seq
     """Return a function from texts to (texts, dimensions) embeddings; a server's are cached beside `store`.
 
     It raises InputError for a model that cannot be loaded, RunIncomplete when the server fails. Raises
-    InputError for an unknown form, SetupError without a key or a library.
+    InputError for an unknown provider, SetupError without a key or a library.
     """
     check_embeddings(spec)
-    form, _, name = spec.partition(":")
+    provider, _, name = spec.partition(":")
     if spec == "lsa":
         return compute_lsa
-    if form == "local":
+    if provider == "local":
         check_sentence_transformers("local")
 
         def embed_locally(texts: Sequence[str]) -> Floats:
@@ -52,7 +52,9 @@ def open_embedder(spec: str, access: ServerAccess, store: Path) -> Callable[[Seq
             return np.asarray(model.encode(list(texts)), dtype=np.float64)
 
         return embed_locally
-    return partial(_embed_with_cache, _EmbeddingClient(form, name, access), FileCache(make_cache_path(store)))
+    return partial(
+        _embed_with_cache, _EmbeddingClient(provider, name, access), FileCache(make_cache_path(store))
+    )
 
 
 def compute_lsa(texts: Sequence[str], dimensions: int = LSA_DIMENSIONS) -> Floats:

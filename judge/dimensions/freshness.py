@@ -101,9 +101,9 @@ def parse_day(text: str, today: date | None = None) -> date | None:
             return today and today - timedelta(days=int(match[1]) * _DAYS.get(match[2].lower(), 0))
     except (ValueError, OverflowError):
         return None
-    for form in _DAY_FORMATS:
+    for day_format in _DAY_FORMATS:
         with suppress(ValueError):
-            return datetime.strptime(text, form).date()
+            return datetime.strptime(text, day_format).date()
     # OverflowError is for an offset of more digits than a number of C has.
     with suppress(ValueError, OverflowError):
         return parsedate_to_datetime(text).date()

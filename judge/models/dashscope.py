@@ -24,7 +24,9 @@ try:
     from dashscope.v2.protocols.native import NativeProtocol
 except ImportError as error:
     raise SetupError(
-        "{form}: models need an extra: {command}", form="dashscope", command=advise_install("dashscope")
+        "{provider}: models need an extra: {command}",
+        provider="dashscope",
+        command=advise_install("dashscope"),
     ) from error
 
 

@@ -41,7 +41,9 @@ try:
     from pydantic import SecretStr
 except ImportError as error:
     raise SetupError(
-        "{form}: models need an extra: {command}", form="langchain", command=advise_install("langchain")
+        "{provider}: models need an extra: {command}",
+        provider="langchain",
+        command=advise_install("langchain"),
     ) from error
 
 if TYPE_CHECKING:

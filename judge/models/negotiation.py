@@ -15,7 +15,7 @@ from judge.errors import ParametersRejected
 from judge.models.error_mapping import ErrorResponse, shorten
 from judge.records import JsonDict, JsonSchema, Params, Sampling
 
-Form = Literal["json_schema", "json_object", "text"]
+ResponseFormat = Literal["json_schema", "json_object", "text"]
 
 #: Statuses of refusals: some servers answer 500 to an answer format that they do not have.
 NEGOTIABLE = frozenset({400, 404, 422, 500, 501})
@@ -23,7 +23,7 @@ _UNSUPPORTED = (
     r"(?:un(?:known|supported|recogni[sz]ed|expected)|not (?:supported|permitted)"
     r"|do(?:es)?(?: not|n't) support|only [0-9.]{1,4} is allowed|cannot both|deprecated|extra|mandatory)"
 )
-_ABOUT_FORM = (
+_ABOUT_FORMAT = (
     r"response_format|json[ _]schema|json[ _]object|json[ _]mode|guided_json|structured.?outputs?|grammar"
     r"|contain the word ['\"]?json|json_validate_failed"
 )
@@ -32,7 +32,7 @@ _ABOUT_SYSTEM = (
     r"system role not supported|developer instruction is not enabled|conversation roles must alternate"
 )
 #: The first of the values that a server supports.
-_LEAST_VALUE = re.compile(r"supported values are: '(\w{1,20})'", re.I)
+_LOWEST_VALUE = re.compile(r"supported values are: '(\w{1,20})'", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class RequestParams:
     """
 
     params: Params
-    form: Form
+    form: ResponseFormat
     has_system: bool = True
 
     def add_format(self, schema: JsonSchema) -> JsonDict:
@@ -98,18 +98,18 @@ class RequestParams:
 class Negotiation:
     """The parameters of one model at one server, shared by all concurrent calls.
 
-    `forms` are the answer formats to try, the best one first.
+    `formats` are the answer formats to try, the best one first.
     """
 
     def __init__(
         self,
         params: Params,
-        forms: tuple[Form, ...],
+        formats: tuple[ResponseFormat, ...],
         optional: Sequence[OptionalParam] = OPTIONAL_PARAMS,
     ) -> None:
-        self._forms = forms
+        self._formats = formats
         self._optional = optional
-        self.current = RequestParams(params, forms[0])
+        self.current = RequestParams(params, formats[0])
 
     def step_down(self, rejected_params: RequestParams, response: ErrorResponse) -> ParametersRejected | None:
         """Drop what a server refused and return the error to raise; return None if nothing can be dropped.
@@ -124,8 +124,8 @@ class Negotiation:
         return None if reduced is None else ParametersRejected("unsupported", shorten(response.message))
 
     def _reduce(self, params: RequestParams, message: str) -> RequestParams | None:
-        if re.search(_ABOUT_FORM, message, re.I) and params.form != self._forms[-1]:
-            return replace(params, form=self._forms[self._forms.index(params.form) + 1])
+        if re.search(_ABOUT_FORMAT, message, re.I) and params.form != self._formats[-1]:
+            return replace(params, form=self._formats[self._formats.index(params.form) + 1])
         if re.search(_ABOUT_SYSTEM, message, re.I) and params.has_system:
             return replace(params, has_system=False)
         for each in self._optional:
@@ -134,8 +134,8 @@ class Negotiation:
                 value = remaining.pop(each.parameter)
                 if each.instead is not None:
                     remaining[each.instead] = value
-                elif value == "none" and (least := _LEAST_VALUE.search(message)):
-                    remaining[each.parameter] = least[1]  # the least thinking of this model
+                elif value == "none" and (lowest := _LOWEST_VALUE.search(message)):
+                    remaining[each.parameter] = lowest[1]  # the least thinking of this model
                 return replace(params, params=remaining)
         return None
 
@@ -154,5 +154,5 @@ def build_sampling_params(sampling: Sampling) -> Params:
 
 def find_max_tokens(params: Params) -> int | None:
     """Return the most tokens of a reply to a request with `params`, None where they set none."""
-    most = params.get("max_tokens") or params.get("max_completion_tokens")
-    return most if isinstance(most, int) else None
+    max_tokens = params.get("max_tokens") or params.get("max_completion_tokens")
+    return max_tokens if isinstance(max_tokens, int) else None

@@ -230,8 +230,8 @@ EMBEDDING_FORMS = Message(
 
 def check_embeddings(spec: str) -> str:
     """Return `spec`; raise InputError unless it has one of `EMBEDDING_FORMS`."""
-    form, _, name = str(spec).partition(":")  # Python callers can give any value
-    if spec != "lsa" and not (name and form in ("openai", "dashscope", "local")):
+    provider, _, name = str(spec).partition(":")  # Python callers can give any value
+    if spec != "lsa" and not (name and provider in ("openai", "dashscope", "local")):
         raise InputError("there are no embeddings {spec!r}; write {forms}", spec=spec, forms=EMBEDDING_FORMS)
     return spec
 

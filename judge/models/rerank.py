@@ -122,11 +122,11 @@ def _load_cross_encoder(name: str) -> Callable[[str, str], float]:
     return score
 
 
-def check_sentence_transformers(form: str, library: str = _LIBRARY) -> None:
-    """Raise SetupError when the library of local models, which are written as `form`, is not installed."""
+def check_sentence_transformers(provider: str, library: str = _LIBRARY) -> None:
+    """Raise SetupError when the library of the local models of `provider` is not installed."""
     if find_spec(library) is None:
         raise SetupError(
-            "{form}: models need an extra: {command}", form=form, command=advise_install("rerank")
+            "{provider}: models need an extra: {command}", provider=provider, command=advise_install("rerank")
         )
 
 

@@ -200,7 +200,7 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
         yield t(
             "{night.judged:,} of {night.judgments:,} judged ({coverage}), {queries}{failures}",
             night=record,
-            coverage=format_share(record.coverage, form=".1%"),
+            coverage=format_share(record.coverage, format_spec=".1%"),
             queries=format_query_count(t, record.queries),
             failures=t("; failed: {kinds}", kinds=kinds) if kinds else "",
         )

@@ -343,7 +343,7 @@ def choose_number_format(kind: Kind, digits: int = 4) -> str:
     return f"{'+' if kind == 'change' else ''}.{digits}f"
 
 
-def format_value(value: TrendValue, form: str) -> str:
+def format_value(value: TrendValue, format_spec: str) -> str:
     """Return the value with its interval."""
-    mean = format_number(value.value, form)
-    return f"{mean} ({format_range(value.ci95, form)})" if value.ci95 else mean
+    mean = format_number(value.value, format_spec)
+    return f"{mean} ({format_range(value.ci95, format_spec)})" if value.ci95 else mean

@@ -124,10 +124,13 @@ def _draw_measure(timeline: Timeline, measure: str, kind: Kind) -> Chart | None:
     )
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
     picture = draw_rows(_make_keys(rows, kind), timeline, rows, kind, same_span=True)
-    form = choose_number_format(kind)
+    format_spec = choose_number_format(kind)
     heads = ((Bilingual.repeat(row.engine), svg.INTERVAL, Bilingual.repeat("n")) for row in rows)
     table = tuple(
-        (night.date.isoformat(), *(cell for row in rows for cell in _format_cells(row.values[at], form)))
+        (
+            night.date.isoformat(),
+            *(cell for row in rows for cell in _format_cells(row.values[at], format_spec)),
+        )
         for at, night in enumerate(timeline.nights)
     )
     desc = _describe_chart(mean, kind, rows, timeline)
@@ -206,10 +209,10 @@ def _make_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Bilin
     return keys
 
 
-def _format_cells(value: TrendValue | None, form: str) -> tuple[str, str, str]:
+def _format_cells(value: TrendValue | None, format_spec: str) -> tuple[str, str, str]:
     if value is None:
         return NOTHING, NOTHING, NOTHING
-    return format_number(value.value, form), format_range(value.ci95, form), f"{value.n:,}"
+    return format_number(value.value, format_spec), format_range(value.ci95, format_spec), f"{value.n:,}"
 
 
 def describe_shown_nights(nights: Sequence[NightRecord]) -> Bilingual | None:

@@ -134,7 +134,7 @@ def _check_rest(flat: str, grade: int, scale: Scale) -> None:
         states_another(*member, grade, scale) or is_other_scale(*member, grade, scale) for member in members
     ):
         raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
-    beside = (match["value"] for form in _VALUES_BESIDE for match in form.finditer(flat))
+    beside = (match["value"] for pattern in _VALUES_BESIDE for match in pattern.finditer(flat))
     if any(find_value(text, scale) not in (None, grade) for text in beside):
         raise ReplyParseError("ambiguous", "the answer has another value than its object")
     texts = {

@@ -77,15 +77,17 @@ def find_values(flat: str, scale: Scale) -> set[int | None]:
     flat = _CONFIDENCE.sub(" ", drop_own_scale(flat, scale))
     labelled = {
         match["value"].rstrip(".").removesuffix(f"/{scale.top}")
-        for form in _compile_labelled_value_patterns(scale.name)
-        for match in form.finditer(flat)
+        for pattern in _compile_labelled_value_patterns(scale.name)
+        for match in pattern.finditer(flat)
     }
     if _SECOND_POINT.search(flat):  # few replies have one, and each line takes time
         flat = "\n".join(map(_drop_point_numbers, flat.split("\n")))
     if re.search("[0-9]", flat):
         flat = _NO_VALUE.sub(" ", flat)
     bare = {
-        match["value"] for form in _compile_bare_value_patterns(scale.name) for match in form.finditer(flat)
+        match["value"]
+        for pattern in _compile_bare_value_patterns(scale.name)
+        for match in pattern.finditer(flat)
     }
     values = {find_value(text, scale) for text in bare} - {None}
     help_words = _HELP_WORDS if scale.name == "binary" else {}

@@ -279,61 +279,65 @@ def format_pair_count(t: Translator, count: int) -> str:
     return t.translate_plural("{count:,} pair", "{count:,} pairs", count)
 
 
-def format_interval(t: Translator, ends: Interval | None, form: str) -> str:
+def format_interval(t: Translator, ends: Interval | None, format_spec: str) -> str:
     """Return ` (95%: low to high)`, by the format of the value; empty where the ends are missing or equal."""
     if not ends or ends[0] >= ends[1]:
         return ""
-    return t(" (95%: {low} to {high})", low=_format_end(ends[0], form), high=_format_end(ends[1], form))
+    return t(
+        " (95%: {low} to {high})",
+        low=_format_end(ends[0], format_spec),
+        high=_format_end(ends[1], format_spec),
+    )
 
 
-def _format_end(end: float, form: str) -> str:
+def _format_end(end: float, format_spec: str) -> str:
     """Return an end of an interval; one that is not 0 does not round to 0, because its side of 0 decides."""
-    text = format(0.0 if abs(end) <= TIE else end, form)
-    if abs(end) <= TIE or not form.endswith("f") or re.search("[1-9]", text):
+    text = format(0.0 if abs(end) <= TIE else end, format_spec)
+    if abs(end) <= TIE or not format_spec.endswith("f") or re.search("[1-9]", text):
         return text
     return ("-" if end < 0 else text[: text.index("0")]) + text.lstrip("+-")[:-1] + "1"
 
 
-def format_plain_number(value: float | None, form: str = ".3f", nothing: str = "-") -> str:
+def format_plain_number(value: float | None, format_spec: str = ".3f", nothing: str = "-") -> str:
     """Return a number of a text that is copied, with a hyphen as its sign; `nothing` for None.
 
     A number that rounds to 0 has no minus sign.
     """
-    if form.endswith("%"):
-        return format_share(value, nothing, form)
+    if format_spec.endswith("%"):
+        return format_share(value, nothing, format_spec)
     if value is None:
         return nothing
-    text = format(value, form)
-    return format(abs(value), form) if float(text.replace(",", "")) == 0 else text
+    text = format(value, format_spec)
+    return format(abs(value), format_spec) if float(text.replace(",", "")) == 0 else text
 
 
-def format_plain_range(t: Translator, ends: Sequence[float] | None, form: str = ".3f") -> str:
+def format_plain_range(t: Translator, ends: Sequence[float] | None, format_spec: str = ".3f") -> str:
     """Return `low to high` for a text that is copied; a hyphen for None."""
     if not ends:
         return "-"
-    return t("{low} to {high}", low=_format_end(ends[0], form), high=_format_end(ends[1], form))
+    return t("{low} to {high}", low=_format_end(ends[0], format_spec), high=_format_end(ends[1], format_spec))
 
 
-def format_number(value: float | None, form: str = ".3f") -> str:
+def format_number(value: float | None, format_spec: str = ".3f") -> str:
     """Return a number of a page, with a minus sign; a dash for None."""
-    return set_minus_signs(format_plain_number(value, form, NOTHING))
+    return set_minus_signs(format_plain_number(value, format_spec, NOTHING))
 
 
-def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
+def format_range(ends: Sequence[float | None] | None, format_spec: str = ".3f") -> str:
     """Return both ends of a range on a page; a dash for None."""
-    texts = (NOTHING if end is None else set_minus_signs(_format_end(end, form)) for end in ends or ())
+    texts = (NOTHING if end is None else set_minus_signs(_format_end(end, format_spec)) for end in ends or ())
     return " … ".join(texts) or NOTHING
 
 
-def format_share(value: float | None, nothing: str = NOTHING, form: str = ".0%") -> str:
+def format_share(value: float | None, nothing: str = NOTHING, format_spec: str = ".0%") -> str:
     """Return a share as a percentage, `nothing` for None; only all are 100%, and only none is 0%."""
     if value is None:
         return nothing
-    text = format(value, form)
-    smallest = 10.0 ** -(int(form[1:-1]) + 2)  # the least share that does not round to 0
-    if value < 1 and text == format(1, form):
-        return f">{format(1 - smallest, form)}"
-    return f"<{format(smallest, form)}" if value > 0 and text == format(0, form) else text
+    text = format(value, format_spec)
+    smallest = 10.0 ** -(int(format_spec[1:-1]) + 2)  # the least share that does not round to 0
+    if value < 1 and text == format(1, format_spec):
+        return f">{format(1 - smallest, format_spec)}"
+    return f"<{format(smallest, format_spec)}" if value > 0 and text == format(0, format_spec) else text
 
 
 def format_counted_share(t: Translator, share: CountedShare) -> str:

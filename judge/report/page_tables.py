@@ -58,8 +58,8 @@ class PageTable:
     notes: Sequence[tuple[DimensionNote, Bilingual]] = ()
 
 
-def _make_cell(value: float | None, form: str = ".4f", under: str = "") -> Cell:
-    return Cell(Bilingual.repeat(format_number(value, form)), under)
+def _make_cell(value: float | None, format_spec: str = ".4f", under: str = "") -> Cell:
+    return Cell(Bilingual.repeat(format_number(value, format_spec)), under)
 
 
 #: What columns of what came back mean, by their titles.
@@ -92,7 +92,7 @@ class ReturnColumn(NamedTuple):
 
     title: Bilingual
     values: Sequence[float | None]
-    form: str
+    format_spec: str
 
 
 def iter_return_columns(summary: Summary, counts: Iterable[str]) -> Iterator[ReturnColumn]:
@@ -107,10 +107,12 @@ def iter_return_columns(summary: Summary, counts: Iterable[str]) -> Iterator[Ret
         # The share of judged results is there at 0 too, because it is the coverage of the means.
         if any(value is not None if name == "judged" else value for value in values):
             yield ReturnColumn(COUNT_COLUMNS[name], values, ".1%" if name in _SHARES else ",")
-    for title, figure, part, form in _FIGURE_COLUMNS:
+    for title, figure, part, format_spec in _FIGURE_COLUMNS:
         # Tokens are listed beside response times alone.
         if any(getattr(row, "latency_ms" if figure == "tokens" else figure) for row in rows):
-            yield ReturnColumn(title, [getattr(getattr(row, figure), part, None) for row in rows], form)
+            yield ReturnColumn(
+                title, [getattr(getattr(row, figure), part, None) for row in rows], format_spec
+            )
 
 
 def make_engines_table(summary: Summary) -> PageTable:
@@ -137,7 +139,7 @@ def make_returns_table(summary: Summary) -> PageTable:
     """Return one row for each engine, best first: what it returned; the remarks say what columns mean."""
     columns = list(iter_return_columns(summary, COUNT_COLUMNS))
     rows = [
-        (engine, tuple(_make_cell(column.values[at], column.form) for column in columns))
+        (engine, tuple(_make_cell(column.values[at], column.format_spec) for column in columns))
         for at, engine in enumerate(summary.sort_engines(summary.main_measure))
     ]
     titles = [column.title for column in columns]

@@ -99,7 +99,7 @@ def _warn_unjudged(t: Translator, summary: Summary) -> str:
         "{imputed}{advice}",
         missing,
         run=summary,
-        coverage=format_share(summary.coverage, form=".1%"),
+        coverage=format_share(summary.coverage, format_spec=".1%"),
         failures=t(": {names}", names=failures),
         advice=stop or advise_on_failures(t, summary.failures, waiting=waiting > 0),
         imputed=explain_imputation(t, summary),

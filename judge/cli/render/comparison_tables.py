@@ -135,7 +135,7 @@ def _describe_result(summary: Summary, run: Path, measure: str | None, max_compa
         "{queries}, {engines}, judged down to rank {run.depth} by {assessor}, {repeats}; {pairs},"
         " {coverage} judged",
         run=summary,
-        coverage=format_share(summary.coverage, form=".1%"),
+        coverage=format_share(summary.coverage, format_spec=".1%"),
         assessor=summary.assessor,
         queries=format_query_count(t, summary.queries),
         engines=t.translate_plural("{count:,} engine", "{count:,} engines", len(summary.engines)),

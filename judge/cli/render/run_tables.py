@@ -53,8 +53,8 @@ EngineColumn = tuple[str, Sequence[str | CountedMean]]
 
 def iter_return_cells(summary: Summary, counts: Iterable[str]) -> Iterator[EngineColumn]:
     """Yield the title and the cells, best engine first, of each column of what came back."""
-    for title, values, form in iter_return_columns(summary, counts):
-        yield t(title.en), [format_plain_number(value, form) for value in values]
+    for title, values, format_spec in iter_return_columns(summary, counts):
+        yield t(title.en), [format_plain_number(value, format_spec) for value in values]
 
 
 def iter_mean_cells(summary: Summary, detailed: Container[str]) -> Iterator[EngineColumn]:
@@ -158,7 +158,7 @@ def _describe_judging(result: RunResult) -> Iterator[str]:
             judged=judged,
             wanted=wanted,
             assessor=summary.assessor,
-            share=format_share(judged / wanted, form=".1%"),
+            share=format_share(judged / wanted, format_spec=".1%"),
             spending=spending,
         )
     elif cost and cost.calls:

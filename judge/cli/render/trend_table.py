@@ -104,8 +104,8 @@ def _iter_rows(trend: Trend) -> Iterator[tuple[str, str, list[str]]]:
     axes = make_axes(drawn_cells, same_span=True, include_zero=signed)
     for (engine, row), axis in zip(trend.engines.items(), axes, strict=True):
         values = [value.value if value else None for value in row.values[-MAX_NIGHTS_IN_TABLE:]]
-        form = "+.3f" if signed else ".3f"
-        numbers = [format_plain_number(end, form) for end in (row.first, row.last, row.min, row.max)]
+        format_spec = "+.3f" if signed else ".3f"
+        numbers = [format_plain_number(end, format_spec) for end in (row.first, row.last, row.min, row.max)]
         queries = next((f"{value.n:,}" for value in reversed(row.values) if value), "-")
         change = "-"
         if row.to_baseline:

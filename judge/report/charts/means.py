@@ -122,10 +122,10 @@ def _describe_range(cell: ValueRange) -> Bilingual:
     return make_text("{mean} (95%: {low} to {high})", mean=mean, low=low, high=high)
 
 
-def _format_mean(cell: ValueRange | None, form: str = ".3f") -> str:
+def _format_mean(cell: ValueRange | None, format_spec: str = ".3f") -> str:
     """Return the mean as text, with the range that unjudged snippets leave."""
-    mean = format_number(cell.value if cell else None, form)
-    return f"{mean} [{format_range(cell.bounds, form)}]" if cell and cell.bounds else mean
+    mean = format_number(cell.value if cell else None, format_spec)
+    return f"{mean} [{format_range(cell.bounds, format_spec)}]" if cell and cell.bounds else mean
 
 
 def _draw_means_picture(means: _Means, engines: int) -> Picture:

@@ -41,7 +41,7 @@ def test_numbers_of_a_page_have_a_minus_and_those_of_other_texts_a_hyphen() -> N
 
 
 @pytest.mark.parametrize(
-    ("value", "form", "shown"),
+    ("value", "format_spec", "shown"),
     [
         (1999 / 2000, ".1%", ">99.9%"),
         (1.0, ".1%", "100.0%"),
@@ -52,8 +52,10 @@ def test_numbers_of_a_page_have_a_minus_and_those_of_other_texts_a_hyphen() -> N
         (0.004, ".0%", "<1%"),
     ],
 )
-def test_only_all_are_100_percent_and_only_none_is_0_percent(value: float, form: str, shown: str) -> None:
-    assert format_share(value, form=form) == format_plain_number(value, form) == shown
+def test_only_all_are_100_percent_and_only_none_is_0_percent(
+    value: float, format_spec: str, shown: str
+) -> None:
+    assert format_share(value, format_spec=format_spec) == format_plain_number(value, format_spec) == shown
 
 
 def test_an_end_of_an_interval_that_is_not_0_shows_on_which_side_of_0_it_is() -> None:
