@@ -183,12 +183,13 @@ def warn_assessors(t: Translator, summary: Summary) -> Iterator[str]:
         yield from _warn_orders(t, summary, summary.panel, summary.main_measure)
     for preference in summary.self_preference:
         yield t(
-            "By their names {pair.assessor} and {pair.other} are both from {pair.vendor}; {pair.assessor} may"
-            " favour {pair.other} (self-preference). Check with another model or human labels."
+            "By their names {preference.assessor} and {preference.other} are both from {preference.vendor};"
+            " {preference.assessor} may favour {preference.other} (self-preference). Check with another model"
+            " or human labels."
             if preference.other in summary.engines
-            else "{pair.assessor} and {pair.other} are both from {pair.vendor}: they are not two independent"
-            " assessors.",
-            pair=preference,
+            else "{preference.assessor} and {preference.other} are both from {preference.vendor}: they are"
+            " not two independent assessors.",
+            preference=preference,
         )
 
 
@@ -215,7 +216,7 @@ def _describe_member(t: Translator, member: Member) -> Iterator[str]:
 
 def _describe_member_pair(t: Translator, member_pair: MemberPair, scale: ScaleName) -> str:
     if member_pair.same is None:
-        return t("{pair.a} and {pair.b} judged no pair both.", pair=member_pair)
+        return t("{member_pair.a} and {member_pair.b} judged no pair both.", member_pair=member_pair)
     if member_pair.kappa is None:
         agreement = t("kappa is undefined")
     else:
@@ -224,8 +225,9 @@ def _describe_member_pair(t: Translator, member_pair: MemberPair, scale: ScaleNa
         if scale == "graded":
             agreement += t(", where large differences count more")
     return t(
-        "{pair.a} and {pair.b} give the same grade in {pair.same:.1%} of {pair.n:,} judgments ({agreement}).",
-        pair=member_pair,
+        "{member_pair.a} and {member_pair.b} give the same grade in {member_pair.same:.1%} of"
+        " {member_pair.n:,} judgments ({agreement}).",
+        member_pair=member_pair,
         agreement=agreement,
     )
 

@@ -235,7 +235,11 @@ def describe_difference(t: Translator, comparison: PairComparison) -> str:
     if comparison.difference is None:
         return t("{a}, {b}: {result}", a=comparison.a, b=comparison.b, result=result)
     queries = format_query_count(t, comparison.n)
-    ahead = t("ahead on {pair.wins} of {queries}, behind on {pair.losses}", pair=comparison, queries=queries)
+    ahead = t(
+        "ahead on {comparison.wins} of {queries}, behind on {comparison.losses}",
+        comparison=comparison,
+        queries=queries,
+    )
     size = _format_difference(t, comparison.difference, comparison.interval)
     if is_unsure(comparison):
         robust = t(", robust to any grades") if comparison.robust else ""
@@ -330,20 +334,20 @@ def describe_segment_differences(t: Translator, summary: Summary) -> Iterator[st
         for comparison in segment.comparisons:
             if comparison.winner and order.index(comparison.a) > order.index(comparison.b):
                 yield t(
-                    "But in {column} {value} ({queries}) {pair.a} is ahead of {pair.b}: {size}.",
+                    "But in {column} {value} ({queries}) {comparison.a} is ahead of {comparison.b}: {size}.",
                     column=column,
                     value=value,
                     queries=format_query_count(t, segment.queries),
-                    pair=comparison,
+                    comparison=comparison,
                     size=_format_difference(t, comparison.difference, comparison.interval),
                 )
     for column, value, segment in iter_segments(summary):
         for contrast in segment.contrasts:
             if contrast.differs:
                 yield t(
-                    "{pair.a} - {pair.b} differs between segments: {pair.inside:+.4f} in {column} {value},"
-                    " {pair.outside:+.4f} on the other queries; difference {size}.",
-                    pair=contrast,
+                    "{contrast.a} - {contrast.b} differs between segments: {contrast.inside:+.4f} in {column}"
+                    " {value}, {contrast.outside:+.4f} on the other queries; difference {size}.",
+                    contrast=contrast,
                     column=column,
                     value=value,
                     size=_format_difference(t, contrast.difference, contrast.ci95),
@@ -353,13 +357,14 @@ def describe_segment_differences(t: Translator, summary: Summary) -> Iterator[st
 def explain_reversal(t: Translator, reversal: OwnListReversal) -> str:
     """Return why the order by own lists differs from the order by the pool."""
     return t(
-        "If each list is compared with its own best order alone, {pair.worse} comes first ({pair.own}:"
-        " {pair.worse} {pair.alone[1]:.3f}, {pair.better} {pair.alone[0]:.3f}, on {queries} with a value of"
-        " both): this shows how well a list is ordered, not what it contains, and one good result on top is"
-        " enough for the highest value. {pair.better} shows {pair.relevant[0]:.1f} relevant results a query"
-        " and {pair.worse} {pair.relevant[1]:.1f}; measured against what all engines found ({measure}),"
-        " {pair.better} is ahead, {pair.pooled[0]:.3f} to {pair.pooled[1]:.3f}{chance}.",
-        pair=reversal,
+        "If each list is compared with its own best order alone, {reversal.worse} comes first"
+        " ({reversal.own}: {reversal.worse} {reversal.alone[1]:.3f}, {reversal.better}"
+        " {reversal.alone[0]:.3f}, on {queries} with a value of both): this shows how well a list is ordered,"
+        " not what it contains, and one good result on top is enough for the highest value. {reversal.better}"
+        " shows {reversal.relevant[0]:.1f} relevant results a query and {reversal.worse}"
+        " {reversal.relevant[1]:.1f}; measured against what all engines found ({measure}), {reversal.better}"
+        " is ahead, {reversal.pooled[0]:.3f} to {reversal.pooled[1]:.3f}{chance}.",
+        reversal=reversal,
         measure=name_mean(reversal.measure),
         queries=format_query_count(t, reversal.n),
         chance="" if reversal.significant else t(" (which may be chance)"),
@@ -372,9 +377,9 @@ def describe_deciding_queries(t: Translator, summary: Summary) -> str:
     if deciding is None:
         return ""
     return t(
-        "The queries on which {pair.a} and {pair.b} differ most by {pair.measure}, and how much each adds to"
-        " the difference of the means over {queries}.",
-        pair=deciding,
+        "The queries on which {deciding.a} and {deciding.b} differ most by {deciding.measure}, and how much"
+        " each adds to the difference of the means over {queries}.",
+        deciding=deciding,
         queries=format_query_count(t, deciding.n),
     )
 
@@ -389,8 +394,8 @@ def name_deciding_queries(t: Translator, summary: Summary, run: Path) -> str:
         return ""
     first = deciding.queries[:_MAX_NAMED_QUERIES]
     return t(
-        "{pair.a} and {pair.b} differ most on {queries} by {measure}. Grades and reasons: {command}",
-        pair=deciding,
+        "{deciding.a} and {deciding.b} differ most on {queries} by {measure}. Grades and reasons: {command}",
+        deciding=deciding,
         queries=t.join([f"{query.query!r:.80} ({query.difference:+.4f})" for query in first]),
         measure=deciding.measure,
         command=shlex.join(["judge", "show", str(run), "--query", first[0].query_id]),
