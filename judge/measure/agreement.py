@@ -1,4 +1,4 @@
-"""Agreement of an assessor with human labels, over the pairs that both graded, and its coefficients.
+"""Agreement of an assessor with labels of people, over the pairs that both graded, and its coefficients.
 
 Cohen's and Fleiss' kappa and Krippendorff's alpha start from tables of counts that add up over pairs and
 queries, so a bootstrap over queries can sum the tables and pass many sums at once: leading axes are kept.
@@ -41,32 +41,32 @@ _SAME_SCALE_ONLY = ("same_grade", "kappa_quadratic", "alpha", "bias")
 GradesByPair = Mapping[PairKey, int]
 
 
-def count_confusions(query: Ints, human: Ints, assessor: Ints, levels: int) -> Ints:
+def count_confusions(query: Ints, people: Ints, assessor: Ints, levels: int) -> Ints:
     """Return (queries, levels, levels) counts of pairs by grade, rows human, columns assessor.
 
     There is a table for each query with a pair, in the order of the queries. Raise `ValueError` when a
     grade is not one of 0..levels - 1.
     """
-    for grades in (human, assessor):
+    for grades in (people, assessor):
         if grades.size and not (grades.min() >= 0 and grades.max() < levels):
             raise ValueError(f"grades run from {grades.min()} to {grades.max()}, not from 0 to {levels - 1}")
     numbers, row = np.unique(query, return_inverse=True)
-    cell = (row * levels + human) * levels + assessor
+    cell = (row * levels + people) * levels + assessor
     tables: Ints = np.bincount(cell, minlength=len(numbers) * levels**2)
     return tables.reshape(len(numbers), levels, levels)
 
 
-def collapse_grades(table: Counts, human_from: int, assessor_from: int) -> Floats:
+def collapse_grades(table: Counts, people_from: int, assessor_from: int) -> Floats:
     """Return (..., 2, 2) counts of not relevant and relevant from (..., human levels, assessor levels).
 
     Each rater has its own lowest relevant grade.
     """
     counts = np.asarray(table, dtype=np.float64)
-    human, assessor = (
+    people, assessor = (
         np.equal.outer([False, True], np.arange(levels) >= lowest).astype(np.float64)
-        for levels, lowest in zip(counts.shape[-2:], (human_from, assessor_from), strict=True)
+        for levels, lowest in zip(counts.shape[-2:], (people_from, assessor_from), strict=True)
     )
-    sides = _flatten(counts) @ np.kron(human, assessor).T
+    sides = _flatten(counts) @ np.kron(people, assessor).T
     return sides.reshape(*counts.shape[:-2], 2, 2)
 
 
@@ -89,9 +89,9 @@ def cohen_kappa(table: Counts, *, quadratic: bool = False) -> Floats:
     distance = np.abs(np.subtract.outer(grade, grade))
     weight = np.square(distance) if quadratic else np.minimum(distance, 1.0)
     cells, total = _flatten(np.asarray(table, dtype=np.float64)), np.ones(levels)
-    human, assessor = cells @ np.kron(np.eye(levels), total).T, cells @ np.kron(total, np.eye(levels)).T
-    expected = (human @ weight * assessor) @ total
-    observed = cells @ weight.ravel() * (human @ total)
+    people, assessor = cells @ np.kron(np.eye(levels), total).T, cells @ np.kron(total, np.eye(levels)).T
+    expected = (people @ weight * assessor) @ total
+    observed = cells @ weight.ravel() * (people @ total)
     return 1 - divide(observed, expected, np.nan)
 
 
@@ -139,19 +139,19 @@ def fleiss_kappa(counts: Ints) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PairedGrades:
-    """Pairs with a human label and a grade of the assessor: three arrays of shape (pairs,).
+    """Pairs with a label of people and a grade of the assessor: three arrays of shape (pairs,).
 
-    `query` numbers the queries, `human` and `assessor` are the two grades.
+    `query` numbers the queries, `people` and `assessor` are the two grades.
     """
 
     query: Ints
-    human: Ints
+    people: Ints
     assessor: Ints
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The agreement of the assessor with human labels, over `pairs` pairs of `queries` queries.
+    """The agreement of the assessor with labels of people, over `pairs` pairs of `queries` queries.
 
     `confusion` counts pairs by grade, rows people, columns assessor. On grades: `same_grade` is the share of
     pairs with equal grades, `kappa` and `kappa_quadratic` are Cohen's, `alpha` is Krippendorff's (ordinal),
@@ -208,8 +208,9 @@ PUBLISHED_AGREEMENT = (
 
 def measure_agreement(paired_grades: PairedGrades, people: Scale, assessor: Scale) -> Agreement:
     """Return the agreement over all pairs. Raise `ValueError` when a grade is above its scale."""
-    query, human, given = paired_grades.query, paired_grades.human, paired_grades.assessor
-    by_query = count_confusions(query, human, given, max(people.top, assessor.top) + 1).astype(np.float64)
+    query, levels = paired_grades.query, max(people.top, assessor.top) + 1
+    counts = count_confusions(query, paired_grades.people, paired_grades.assessor, levels)
+    by_query = counts.astype(np.float64)
     table = by_query.sum(0).astype(np.int64)
     if table[people.top + 1 :].any() or table[:, assessor.top + 1 :].any():
         raise ValueError(f"a grade is above the top of its scale: {people.top} or {assessor.top}")
@@ -235,9 +236,9 @@ def measure_agreement(paired_grades: PairedGrades, people: Scale, assessor: Scal
 def _make_relevance_statistics(people: Scale, assessor: Scale, *, one_scale: bool) -> dict[str, Statistic]:
     """Return the statistics of relevance: each side with its own threshold, and kappa at every grade."""
 
-    def collapse(statistic: Statistic, human_from: int, assessor_from: int) -> Statistic:
+    def collapse(statistic: Statistic, people_from: int, assessor_from: int) -> Statistic:
         return statistic._replace(
-            compute=lambda tables: statistic.compute(collapse_grades(tables, human_from, assessor_from))
+            compute=lambda tables: statistic.compute(collapse_grades(tables, people_from, assessor_from))
         )
 
     own_from = assessor.relevant_from
@@ -309,7 +310,7 @@ def compute_median_grade(grades: Sequence[int]) -> int:
 
 
 def convert_to_judgments(people: GradesByPair) -> tuple[Judgment, ...]:
-    """Return human labels as judgments, for scoring."""
+    """Return labels of people as judgments, for scoring."""
     return tuple(
         Judgment(
             query_id,

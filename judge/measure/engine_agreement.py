@@ -2,7 +2,7 @@
 
 Engines are ranked by their scores, highest first; their order in the input has no influence. Scores of rank
 correlations (tau, tau-AP) have no NaN: callers leave out engines without a score. The bias towards engines is
-measured against human labels.
+measured against labels of people.
 """
 
 from collections.abc import Mapping, Sequence
@@ -252,6 +252,6 @@ def _sum_by_engine(engines: int, engine: Ints, results: PairedGrades) -> Floats:
     """Return (queries, engines, 2): the sum of assessor - people, and the number of results."""
     numbers, row = np.unique(results.query, return_inverse=True)
     cells = np.zeros((len(numbers), engines, 2))
-    excess = (results.assessor - results.human).astype(np.float64)
+    excess = (results.assessor - results.people).astype(np.float64)
     np.add.at(cells, (row, engine), np.stack([excess, np.ones_like(excess)], axis=1))
     return cells

@@ -1,7 +1,7 @@
-"""Prediction-powered inference (PPI): means by human labels, from labels on some queries.
+"""Prediction-powered inference (PPI): means by labels of people, from labels on some queries.
 
-On the labelled queries a measure has a value by human labels and one by the grades of the assessor, on the
-rest only the latter. PPI takes the mean of the assessor over the rest and adds its mean error on the labelled
+On the labelled queries a measure has a value by the labels and one by the grades of the assessor, on the rest
+only the latter. PPI takes the mean of the assessor over the rest and adds its mean error on the labelled
 queries, so that its bias cancels: a good assessor narrows the interval, a bad one leaves it as wide as that
 of the labels alone. This holds when the labelled queries are a random sample of those that can be labelled;
 `draw_queries_to_label` draws one. (Angelopoulos et al., Science 2023; PPI++: Angelopoulos, Duchi & Zrnic,
@@ -64,17 +64,17 @@ class CorrectedEngineMean:
 
 @dataclass(frozen=True, slots=True)
 class LabelledSample:
-    """Values of one engine, or differences of two: `human` and `assessor` (labelled,), and the `rest`."""
+    """Values of one engine, or differences of two: `people` and `assessor` (labelled,), and the `rest`."""
 
     engines: tuple[str, ...]
-    human: Floats
+    people: Floats
     assessor: Floats
     rest: Floats
 
     @property
     def labelled_values(self) -> int:
-        """The number of labelled queries with a value by human labels."""
-        return int((~np.isnan(self.human)).sum())
+        """The number of labelled queries with a value by labels of people."""
+        return int((~np.isnan(self.people)).sum())
 
     @property
     def assessor_values(self) -> Floats:
@@ -90,7 +90,7 @@ class LabelledSample:
 
 
 def correct_mean(sample: LabelledSample, level: float) -> CorrectedEngineMean:
-    """Return the mean by human labels: PPI++ with the weight of its power tuning, from 0 to 1.
+    """Return the mean by labels of people: PPI++ with the weight of its power tuning, from 0 to 1.
 
     The interval contains the mean with probability `level`, by the t distribution with one degree of
     freedom fewer than queries with a value by labels. The part of its variance from the labelled queries is
@@ -106,11 +106,11 @@ def correct_mean(sample: LabelledSample, level: float) -> CorrectedEngineMean:
     """
     from scipy.special import stdtrit
 
-    defined = ~np.isnan(sample.human)
-    n, size, rest = sample.labelled_values, sample.human.size, sample.rest.size
-    mean = float(sample.human[defined].mean())
+    defined = ~np.isnan(sample.people)
+    n, size, rest = sample.labelled_values, sample.people.size, sample.rest.size
+    mean = float(sample.people[defined].mean())
     # Both are 0 without a value, and divided by the number of queries with one (the influence of a ratio).
-    error = np.where(defined, sample.human - mean, 0.0) * size / n
+    error = np.where(defined, sample.people - mean, 0.0) * size / n
     all_values = np.concatenate([sample.assessor, sample.rest])
     centred = np.where(np.isnan(all_values), 0.0, all_values - sample.assessor_values.mean()) * size / n
     labelled_part, rest_part = centred[:size], centred[size:]
@@ -198,12 +198,12 @@ class MeasureCalibration:
 
 
 def correct_engines(
-    engines: Sequence[str], labelled: Bools, human: Floats, assessor: Floats
+    engines: Sequence[str], labelled: Bools, people: Floats, assessor: Floats
 ) -> MeasureCalibration:
-    """Return the means and paired differences of `engines` by human labels.
+    """Return the means and paired differences of `engines` by labels of people.
 
-    `human` and `assessor` (engines, queries) hold one measure by labels and by the assessor, NaN without a
-    value; `labelled` (queries,) marks queries with labels for the whole pool, elsewhere `human` is ignored.
+    `people` and `assessor` (engines, queries) hold one measure by labels and by the assessor, NaN without a
+    value; `labelled` (queries,) marks queries with labels for the whole pool, elsewhere `people` is ignored.
     The labelled queries must be a random sample of the given ones, so callers leave out queries that cannot
     be labelled.
 
@@ -222,7 +222,7 @@ def correct_engines(
     order = sorted(range(len(engines)), key=lambda index: make_natural_key(engines[index]))
     samples = [
         LabelledSample(
-            (engines[index],), human[index, labelled], assessor[index, labelled], assessor[index, ~labelled]
+            (engines[index],), people[index, labelled], assessor[index, labelled], assessor[index, ~labelled]
         )
         for index in order
     ]
@@ -275,7 +275,7 @@ def _subtract_samples(one: LabelledSample, other: LabelledSample) -> LabelledSam
     """Return the differences of two engines, the better one by the assessor first."""
     difference = LabelledSample(
         one.engines + other.engines,
-        one.human - other.human,
+        one.people - other.people,
         one.assessor - other.assessor,
         one.rest - other.rest,
     )
@@ -285,7 +285,7 @@ def _subtract_samples(one: LabelledSample, other: LabelledSample) -> LabelledSam
 def _swap_engines(difference: LabelledSample) -> LabelledSample:
     # 0 - x is never -0, which would be printed.
     return LabelledSample(
-        difference.engines[::-1], 0.0 - difference.human, 0.0 - difference.assessor, 0.0 - difference.rest
+        difference.engines[::-1], 0.0 - difference.people, 0.0 - difference.assessor, 0.0 - difference.rest
     )
 
 
@@ -297,7 +297,7 @@ def _check_samples(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
                 "no query has a value by the assessor's grades for {engines}", engines=_name_engines(sample)
             )
     fewest = min(samples, key=lambda sample: sample.labelled_values)
-    labelled, values, engines = fewest.human.size, fewest.labelled_values, _name_engines(fewest)
+    labelled, values, engines = fewest.people.size, fewest.labelled_values, _name_engines(fewest)
     if labelled + fewest.rest.size < MIN_LABELLED:
         raise InputError(
             "correcting the assessor needs {least} wholly labelled queries, and this run has only {queries};"
@@ -343,7 +343,7 @@ def _check_samples(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
 
 def _advise_on_plan(sample: LabelledSample) -> Message:
     """Return the command that draws as many queries as the next step needs; its value `run` is a folder."""
-    labelled, total = sample.human.size, sample.human.size + sample.rest.size
+    labelled, total = sample.people.size, sample.people.size + sample.rest.size
     count = ENOUGH_LABELLED
     if labelled < MIN_LABELLED:
         count = MIN_LABELLED
@@ -379,7 +379,7 @@ def _correct_differences(samples: Sequence[LabelledSample]) -> Iterator[Correcte
         if not sample.lead and mean.corrected < -TIE:
             sample = _swap_engines(sample)
             mean = correct_mean(sample, level)
-        different = int((np.abs(sample.human) > TIE).sum())
+        different = int((np.abs(sample.people) > TIE).sum())
         ci95, p = (mean.ci95, compute_two_sided_p(mean)) if different >= MIN_DIFFERING else (None, None)
         outcome = decide_corrected_order(sample.lead, ci95)
         a, b = sample.engines

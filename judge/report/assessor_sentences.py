@@ -125,7 +125,7 @@ def warn_false_positives(t: Translator, summary: Summary) -> str:
     return t(
         "The assessor grades {share.value:.0%} of the snippets of other queries as relevant, more than the"
         " {bound:.0%} of --max-false-positives. Scores are too high, and engines gain by any result. Check"
-        " with another model or human labels.",
+        " with another model or labels of people.",
         share=controls.false_positives,
         bound=controls.bound,
     )
@@ -185,7 +185,7 @@ def warn_assessors(t: Translator, summary: Summary) -> Iterator[str]:
         yield t(
             "By their names {preference.assessor} and {preference.other} are both from {preference.vendor};"
             " {preference.assessor} may favour {preference.other} (self-preference). Check with another model"
-            " or human labels."
+            " or labels of people."
             if preference.other in summary.engines
             else "{preference.assessor} and {preference.other} are both from {preference.vendor}: they are"
             " not two independent assessors.",

@@ -73,10 +73,10 @@ def _make_four_axes(value: Any) -> Floats:
 
 
 def correct_known_mean(
-    human: Floats, assessor: Floats, rest: Floats, level: float = 0.95
+    people: Floats, assessor: Floats, rest: Floats, level: float = 0.95
 ) -> CorrectedEngineMean:
     """The correction of values that are all known."""
-    return correct_mean(LabelledSample((), human, assessor, rest), level)
+    return correct_mean(LabelledSample((), people, assessor, rest), level)
 
 
 def list_numbers(row: CorrectedEngineMean | CorrectedDifference) -> list[float]:
@@ -87,7 +87,7 @@ def list_numbers(row: CorrectedEngineMean | CorrectedDifference) -> list[float]:
 
 
 def draw_graded(n: int, rest: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:
-    """P@10 by people and by an assessor that mostly agrees; the human values of the rest are dropped."""
+    """P@10 by people and by an assessor that mostly agrees; the values by people of the rest are dropped."""
     chance = np.random.default_rng(seed)
     relevant = chance.binomial(10, chance.uniform(0.2, 0.8, n + rest))
     seen = chance.binomial(relevant, 0.9) + chance.binomial(10 - relevant, 0.2)

@@ -37,13 +37,13 @@ OBSERVERS = """
 
 
 def split_sides(pairs: list[tuple[int, int]]) -> tuple[Ints, Ints]:
-    human, assessor = np.array(pairs, dtype=np.int64).T
-    return human, assessor
+    people, assessor = np.array(pairs, dtype=np.int64).T
+    return people, assessor
 
 
-def count_confusion(human: Ints, assessor: Ints, levels: int) -> Ints:
+def count_confusion(people: Ints, assessor: Ints, levels: int) -> Ints:
     """The table of one query."""
-    table: Ints = count_confusions(np.zeros_like(human), human, assessor, levels).sum(0)
+    table: Ints = count_confusions(np.zeros_like(people), people, assessor, levels).sum(0)
     return table
 
 
@@ -69,10 +69,10 @@ def test_each_query_has_its_table() -> None:
     assert count_confusion(make_ints(), make_ints(), 2).tolist() == [[0, 0], [0, 0]]
 
 
-@pytest.mark.parametrize(("human", "assessor"), [(3, 0), (0, 3), (-1, 0)])
-def test_a_grade_off_the_scale_is_refused(human: int, assessor: int) -> None:
+@pytest.mark.parametrize(("people", "assessor"), [(3, 0), (0, 3), (-1, 0)])
+def test_a_grade_off_the_scale_is_refused(people: int, assessor: int) -> None:
     with pytest.raises(ValueError, match="not from 0 to 2"):
-        count_confusion(make_ints(human), make_ints(assessor), 3)
+        count_confusion(make_ints(people), make_ints(assessor), 3)
 
 
 def test_each_side_is_collapsed_at_its_own_threshold() -> None:
@@ -94,18 +94,18 @@ def test_cohen_equals_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     from sklearn.metrics import cohen_kappa_score
 
     assume(len({grade for pair in pairs for grade in pair}) > 1)
-    human, assessor = split_sides(pairs)
-    table, labels = count_confusion(human, assessor, 4), range(4)
+    people, assessor = split_sides(pairs)
+    table, labels = count_confusion(people, assessor, 4), range(4)
     for quadratic, weights in ((False, None), (True, "quadratic")):
-        expected = cohen_kappa_score(human, assessor, labels=labels, weights=weights)
+        expected = cohen_kappa_score(people, assessor, labels=labels, weights=weights)
         assert cohen_kappa(table, quadratic=quadratic) == pytest.approx(expected, abs=1e-12)
 
 
 @given(TWO_SIDES)
 def test_two_raters_coincidences_are_their_confusion_both_ways(pairs: list[tuple[int, int]]) -> None:
-    human, assessor = split_sides(pairs)
-    table = count_confusion(human, assessor, 4)
-    summed = count_coincidences(count_ratings(np.stack([human, assessor]).astype(np.float64), 4)).sum(0)
+    people, assessor = split_sides(pairs)
+    table = count_confusion(people, assessor, 4)
+    summed = count_coincidences(count_ratings(np.stack([people, assessor]).astype(np.float64), 4)).sum(0)
     assert summed.tolist() == (table + table.T).tolist()
 
 
@@ -175,10 +175,10 @@ def draw_labelled(queries: int = 30, *, per_query: int = 20, seed: int = 0) -> P
     """An assessor that mostly agrees, more on some queries than on others."""
     chance = np.random.default_rng(seed)
     query = np.repeat(np.arange(queries), per_query)
-    human = chance.integers(0, 4, query.size)
+    people = chance.integers(0, 4, query.size)
     lenience = np.repeat(chance.integers(-1, 2, queries), per_query)
     slip = np.where(chance.random(query.size) < 0.4, lenience, 0)
-    return PairedGrades(query, human, np.clip(human + slip, 0, 3))
+    return PairedGrades(query, people, np.clip(people + slip, 0, 3))
 
 
 def list_estimates(result: Agreement) -> dict[str, StatisticValue]:
@@ -214,17 +214,17 @@ def test_equals_scikit_learn_and_truescore() -> None:
     from truescore.agreement import krippendorff_alpha
 
     pairs = draw_labelled()
-    human, assessor = pairs.human, pairs.assessor
+    people, assessor = pairs.people, pairs.assessor
     result = measure_agreement(pairs, GRADED, replace(GRADED, relevant_from=3))
     expected = {
-        "kappa": cohen_kappa_score(human, assessor),
-        "kappa_quadratic": cohen_kappa_score(human, assessor, weights="quadratic"),
-        "alpha": krippendorff_alpha(np.stack([human, assessor]), level="ordinal"),
-        "bias": (assessor - human).mean(),
-        "kappa_relevant": cohen_kappa_score(human >= 2, assessor >= 3),
-        "precision": precision_score(human >= 2, assessor >= 3),
-        "recall": recall_score(human >= 2, assessor >= 3),
-        **{f"kappa_at {grade}": cohen_kappa_score(human >= grade, assessor >= grade) for grade in (1, 2, 3)},
+        "kappa": cohen_kappa_score(people, assessor),
+        "kappa_quadratic": cohen_kappa_score(people, assessor, weights="quadratic"),
+        "alpha": krippendorff_alpha(np.stack([people, assessor]), level="ordinal"),
+        "bias": (assessor - people).mean(),
+        "kappa_relevant": cohen_kappa_score(people >= 2, assessor >= 3),
+        "precision": precision_score(people >= 2, assessor >= 3),
+        "recall": recall_score(people >= 2, assessor >= 3),
+        **{f"kappa_at {grade}": cohen_kappa_score(people >= grade, assessor >= grade) for grade in (1, 2, 3)},
     }
     values = {name: list_estimates(result)[name].value for name in expected}
     assert values == pytest.approx(expected, abs=1e-12)
@@ -257,18 +257,18 @@ def test_a_binary_assessor_is_held_to_relevant_or_not() -> None:
     from sklearn.metrics import cohen_kappa_score
 
     pairs = draw_labelled()
-    human, assessor = pairs.human, (pairs.assessor >= 1).astype(np.int64)
+    people, assessor = pairs.people, (pairs.assessor >= 1).astype(np.int64)
     result = measure_agreement(replace(pairs, assessor=assessor), GRADED, BINARY)
     for name in ("same_grade", "kappa_quadratic", "alpha", "bias"):
         assert list_estimates(result)[name].value is None
         assert "different scales" in (list_estimates(result)[name].why or "")
     assert len(result.confusion) == 4
     assert all(len(row) == 2 for row in result.confusion)
-    assert result.kappa.value == pytest.approx(cohen_kappa_score(human, assessor), abs=1e-12)
+    assert result.kappa.value == pytest.approx(cohen_kappa_score(people, assessor), abs=1e-12)
     for grade, kappa in result.kappa_at.items():
-        assert kappa.value == pytest.approx(cohen_kappa_score(human >= int(grade), assessor), abs=1e-12)
+        assert kappa.value == pytest.approx(cohen_kappa_score(people >= int(grade), assessor), abs=1e-12)
     assert result.kappa_relevant == result.kappa_at["2"]
-    assert result.bias_relevant.value == pytest.approx(assessor.mean() - (human >= 2).mean())
+    assert result.bias_relevant.value == pytest.approx(assessor.mean() - (people >= 2).mean())
 
 
 def test_complete_chance_agreement_says_why_kappa_is_unknown() -> None:
@@ -330,7 +330,7 @@ def test_a_grade_off_its_sides_scale_is_refused(
 def test_the_order_of_the_pairs_does_not_matter() -> None:
     pairs = draw_labelled()
     turned = np.random.default_rng(1).permutation(pairs.query.size)
-    again = PairedGrades(pairs.query[turned], pairs.human[turned], pairs.assessor[turned])
+    again = PairedGrades(pairs.query[turned], pairs.people[turned], pairs.assessor[turned])
     assert measure_agreement(again, GRADED, GRADED) == measure_agreement(pairs, GRADED, GRADED)
 
 

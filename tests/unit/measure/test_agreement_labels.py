@@ -62,14 +62,14 @@ def test_pairs_meet_by_name_in_any_order(
 ) -> None:
     result = pair_grades(people, assessor)
     both = sorted(people.keys() & assessor.keys())
-    assert list(zip(result.human.tolist(), result.assessor.tolist(), strict=True)) == [
+    assert list(zip(result.people.tolist(), result.assessor.tolist(), strict=True)) == [
         (people[key], assessor[key]) for key in both
     ]
     queries = sorted({query_id for query_id, _ in both})
     assert [queries[number] for number in result.query] == [query_id for query_id, _ in both]
     mixed = [dict(chance.sample(list(side.items()), len(side))) for side in (people, assessor)]
     again = pair_grades(*mixed)
-    for name in ("query", "human", "assessor"):
+    for name in ("query", "people", "assessor"):
         assert np.array_equal(getattr(again, name), getattr(result, name))
 
 
@@ -84,7 +84,9 @@ ASSESSOR = compute_median_grades(DATASET.make_judgments())
 def test_a_result_counts_for_every_engine_that_shows_it() -> None:
     people = {("p", "u"): 1, ("p", "v"): 2, ("r", "y"): 3, ("r", "z"): 0}
     engine, both = pair_results("ab", DATASET.make_rankings(), 10, people, ASSESSOR)
-    rows = zip(engine.tolist(), both.query.tolist(), both.human.tolist(), both.assessor.tolist(), strict=True)
+    rows = zip(
+        engine.tolist(), both.query.tolist(), both.people.tolist(), both.assessor.tolist(), strict=True
+    )
     # a: p/u. b: p/v twice and p/u, r/y. Queries are numbered by name: p is 0, r is 1.
     assert sorted(rows) == [(0, 0, 1, 3), (1, 0, 1, 3), (1, 0, 2, 2), (1, 0, 2, 2), (1, 1, 3, 2)]
 
@@ -92,11 +94,11 @@ def test_a_result_counts_for_every_engine_that_shows_it() -> None:
 def test_results_below_the_depth_and_of_other_engines_don_t_count() -> None:
     people = {("p", "u"): 1, ("p", "v"): 2, ("p", "w"): 2}
     engine, both = pair_results("ab", DATASET.make_rankings(), 1, people, ASSESSOR)
-    assert (engine.tolist(), both.human.tolist()) == ([0, 1], [1, 2])
+    assert (engine.tolist(), both.people.tolist()) == ([0, 1], [1, 2])
     engine, both = pair_results("b", reversed(DATASET.make_rankings()), 10, people, ASSESSOR)
-    assert (engine.tolist(), both.human.tolist()) == ([0, 0, 0], [2, 1, 2])
+    assert (engine.tolist(), both.people.tolist()) == ([0, 0, 0], [2, 1, 2])
     engine, both = pair_results((), DATASET.make_rankings(), 10, people, ASSESSOR)
-    assert (engine.size, both.human.size) == (0, 0)
+    assert (engine.size, both.people.size) == (0, 0)
 
 
 def test_relevant_is_what_two_scales_have_in_common() -> None:

@@ -32,13 +32,13 @@ def test_truescore_agrees(n: int) -> None:
     """Its covariance divides by n, ours by n - 1: lambdas differ by that ratio, and nothing else does."""
     from truescore.correct import ppi_estimate
 
-    human, assessor, rest = draw_graded(n, 400)
+    people, assessor, rest = draw_graded(n, 400)
     everything, labelled = np.concatenate([assessor, rest]), np.arange(n)
-    result = correct_known_mean(human, assessor, rest)
-    theirs = ppi_estimate(everything, human, labelled)
+    result = correct_known_mean(people, assessor, rest)
+    theirs = ppi_estimate(everything, people, labelled)
     assert theirs.lambda_ == pytest.approx(result.weight * (n - 1) / n)
     assert theirs.point == pytest.approx(result.corrected, abs=0.003)
-    same = ppi_estimate(everything, human, labelled, lambda_=result.weight)
+    same = ppi_estimate(everything, people, labelled, lambda_=result.weight)
     assert same.point == pytest.approx(result.corrected, abs=1e-12)
     # Theirs takes the weight as given; ours fits it again without each query, which matters if they are few.
     theirs_se = (same.high - same.low) / (2 * scipy.stats.norm.ppf(0.975))
@@ -70,28 +70,28 @@ def test_truescore_agrees_about_a_difference() -> None:
     ids=["no rest", "one other query", "constant assessor", "but for rounding"],
 )
 def test_without_a_telling_assessor_it_is_the_t_test_on_human_values(assessor: Floats, rest: Floats) -> None:
-    human = draw_graded(30, 0)[0] - 0.4
-    result = correct_known_mean(human, assessor, rest, level=0.9)
-    theirs = scipy.stats.ttest_1samp(human, 0)
+    people = draw_graded(30, 0)[0] - 0.4
+    result = correct_known_mean(people, assessor, rest, level=0.9)
+    theirs = scipy.stats.ttest_1samp(people, 0)
     interval = theirs.confidence_interval(0.9)
-    expected = [human.mean(), interval.low, interval.high, scipy.stats.sem(human), 0, theirs.pvalue]
+    expected = [people.mean(), interval.low, interval.high, scipy.stats.sem(people), 0, theirs.pvalue]
     assert list_numbers(result) == pytest.approx(expected)
 
 
 def test_an_assessor_that_is_always_right_makes_every_query_a_labelled_one() -> None:
     """The labelled spread as all do here (variance 2), so that lambda is N / (n + N) to the letter."""
-    human = make_floats(-1, 1)
+    people = make_floats(-1, 1)
     rest = 1 + make_floats(-1, 1) * 1.5**0.5
-    result = correct_known_mean(human, human, rest)
+    result = correct_known_mean(people, people, rest)
     assert result.weight == pytest.approx(1 / 2)
-    assert result.corrected == pytest.approx(np.concatenate([human, rest]).mean())
+    assert result.corrected == pytest.approx(np.concatenate([people, rest]).mean())
 
 
 def test_an_assessor_that_is_always_wrong_is_ignored() -> None:
-    human, assessor, rest = draw_graded(50, 100)
-    result = correct_known_mean(human, 1 - assessor, 1 - rest)
+    people, assessor, rest = draw_graded(50, 100)
+    result = correct_known_mean(people, 1 - assessor, 1 - rest)
     assert result.weight == 0
-    assert result.corrected == pytest.approx(human.mean())
+    assert result.corrected == pytest.approx(people.mean())
 
 
 @pytest.mark.parametrize("value", [0.0, 0.25])
@@ -102,8 +102,8 @@ def test_human_values_without_spread_say_nothing_of_other_queries(value: float) 
 
 
 def test_rounding_errors_are_no_spread() -> None:
-    human = np.where(np.arange(20) < 3, 0.0, 0.3 - 0.1 - 0.2)
-    result = correct_known_mean(human, np.zeros(20), np.zeros(5))
+    people = np.where(np.arange(20) < 3, 0.0, 0.3 - 0.1 - 0.2)
+    result = correct_known_mean(people, np.zeros(20), np.zeros(5))
     assert (result.ci95, compute_two_sided_p(result)) == (None, None)
 
 
@@ -116,11 +116,12 @@ values = st.integers(0, 20).map(lambda value: value / 20)
 def test_the_variance_is_that_of_estimates_without_each_query(
     labelled: list[tuple[float, float]], rest: list[float]
 ) -> None:
-    human, assessor = np.array(labelled).T
+    people, assessor = np.array(labelled).T
     others, n = make_floats(*rest), len(labelled)
-    result = correct_known_mean(human, assessor, others)
+    result = correct_known_mean(people, assessor, others)
     without = [
-        correct_known_mean(np.delete(human, at), np.delete(assessor, at), others).corrected for at in range(n)
+        correct_known_mean(np.delete(people, at), np.delete(assessor, at), others).corrected
+        for at in range(n)
     ]
     of_rest = result.weight**2 * float(others.var(ddof=1)) / len(rest)
     variance = (n - 1) * float(np.var(without)) + of_rest
@@ -135,10 +136,10 @@ def test_the_variance_is_that_of_estimates_without_each_query(
 def test_a_constant_added_by_the_assessor_moves_nothing(
     labelled: Sequence[tuple[float, float]], rest: Sequence[float], shift: float
 ) -> None:
-    human, assessor = np.array(labelled).T
+    people, assessor = np.array(labelled).T
     others = make_floats(*rest)
-    result = correct_known_mean(human, assessor, others)
-    moved = correct_known_mean(human, assessor + shift, others + shift)
+    result = correct_known_mean(people, assessor, others)
+    moved = correct_known_mean(people, assessor + shift, others + shift)
     assert list_numbers(moved) == pytest.approx(list_numbers(result), abs=1e-9, nan_ok=True)
 
 
@@ -146,9 +147,9 @@ def test_a_constant_added_by_the_assessor_moves_nothing(
 def test_the_estimate_moves_no_further_than_the_assessor_says(
     labelled: list[tuple[float, float]], rest: list[float]
 ) -> None:
-    human, assessor = np.array(labelled).T
+    people, assessor = np.array(labelled).T
     others = make_floats(*rest)
-    result = correct_known_mean(human, assessor, others)
+    result = correct_known_mean(people, assessor, others)
     difference = others.mean() - assessor.mean() if rest else 0.0
     assert 0 <= result.weight <= 1
-    assert abs(result.corrected - human.mean()) <= abs(difference) + 1e-12
+    assert abs(result.corrected - people.mean()) <= abs(difference) + 1e-12

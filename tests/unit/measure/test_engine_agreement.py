@@ -201,9 +201,9 @@ def test_each_engine_has_its_own_bias() -> None:
 def test_the_widest_gap_is_between_the_most_and_the_least_favoured() -> None:
     chance = np.random.default_rng(0)
     query, engine = np.repeat(np.arange(60), 15), np.tile(np.repeat(np.arange(3), 5), 60)
-    human = chance.integers(0, 3, query.size)
+    people = chance.integers(0, 3, query.size)
     more = chance.random(query.size) < np.array([0.1, 0.7, 0.3])[engine]
-    shown = PairedGrades(query, human, human + more)
+    shown = PairedGrades(query, people, people + more)
     biases = estimate_engine_bias("ABC", engine, shown)
     gap = find_widest_gap("ABC", engine, shown)
     assert gap is not None
@@ -217,7 +217,7 @@ def test_the_widest_gap_is_between_the_most_and_the_least_favoured() -> None:
 
     alone = engine != 2
     two = find_widest_gap(
-        "AB", engine[alone], PairedGrades(query[alone], human[alone], shown.assessor[alone])
+        "AB", engine[alone], PairedGrades(query[alone], people[alone], shown.assessor[alone])
     )
     assert two is not None
     # With three pairs the same difference has a wider interval: t at 1 - .05/6 and 1 - .05/2, 59 degrees.
@@ -309,11 +309,11 @@ def test_one_query_gives_an_engine_no_range_whatever_the_others_have() -> None:
 def test_an_engine_s_range_is_its_own_however_many_there_are() -> None:
     chance = np.random.default_rng(1)
     query, engine = np.repeat(np.arange(30), 6), np.tile(np.repeat(np.arange(3), 2), 30)
-    human = chance.integers(0, 3, query.size)
-    shown = PairedGrades(query, human, human + chance.integers(0, 2, query.size))
+    people = chance.integers(0, 3, query.size)
+    shown = PairedGrades(query, people, people + chance.integers(0, 2, query.size))
     alone = engine == 1
     (one,) = estimate_engine_bias(
-        "B", engine[alone] - 1, PairedGrades(query[alone], human[alone], shown.assessor[alone])
+        "B", engine[alone] - 1, PairedGrades(query[alone], people[alone], shown.assessor[alone])
     ).values()
     assert estimate_engine_bias("ABC", engine, shown)["B"] == one
 
@@ -328,10 +328,10 @@ def test_equal_engines_are_rarely_called_favoured(engines: int, queries: int, da
     engine = np.tile(np.repeat(np.arange(engines), 5), queries)
     named = 0
     for _ in range(datasets):
-        human = chance.integers(0, 4, query.size)
+        people = chance.integers(0, 4, query.size)
         kind = np.repeat(chance.random((queries, engines)) < 0.15, 5, axis=1).ravel()
         slip = kind | (chance.random(query.size) < 0.2)
-        gap = find_widest_gap(names, engine, PairedGrades(query, human, np.minimum(3, human + slip)))
+        gap = find_widest_gap(names, engine, PairedGrades(query, people, np.minimum(3, people + slip)))
         named += gap is not None and clear(gap)
     print(f"\n{engines} equal engines: one is called favoured in {named / datasets:.3f} of the datasets")
     assert named <= 0.065 * datasets

@@ -98,13 +98,13 @@ class JudgedDataset:
         sign = np.tile(np.repeat([1.0, -1.0], units), queries)
         self.weight: Floats = sign * np.tile(1 / np.log2(np.arange(units) + 2), 2 * queries)
         ease = np.repeat(rng.normal(0, 0.8, queries), 2 * units)
-        self.human: Ints = rng.binomial(3, 1 / (1 + np.exp(-ease - 0.2 * sign)))
-        noise = rng.integers(-1, 2, self.human.size) + (sign < 0) * rng.integers(0, 2, self.human.size)
-        self.grade: Ints = np.clip(self.human + noise, 0, 3)
-        self.truth = float((self.weight * self.human).sum()) / queries
+        self.people: Ints = rng.binomial(3, 1 / (1 + np.exp(-ease - 0.2 * sign)))
+        noise = rng.integers(-1, 2, self.people.size) + (sign < 0) * rng.integers(0, 2, self.people.size)
+        self.grade: Ints = np.clip(self.people + noise, 0, 3)
+        self.truth = float((self.weight * self.people).sum()) / queries
 
     def label(self, probability: Floats, drawn: Floats, known: Floats | None = None) -> LabelledDraw:
-        gain = np.where(drawn > 0, self.human, np.nan) if known is None else known
+        gain = np.where(drawn > 0, self.people, np.nan) if known is None else known
         return LabelledDraw(
             self.queries,
             self.query,
@@ -142,7 +142,7 @@ def test_all_labels_give_the_difference_itself() -> None:
     dataset = JudgedDataset(2, 20)
     result = estimate_difference(dataset.draw(dataset.query.size, 0.5))
     assert result.mean == pytest.approx(dataset.truth)
-    by_query = np.bincount(dataset.query, dataset.weight * dataset.human)
+    by_query = np.bincount(dataset.query, dataset.weight * dataset.people)
     assert result.se[0] == pytest.approx(np.sqrt(np.var(by_query, ddof=1) / 20))
     assert result.df == 19
 

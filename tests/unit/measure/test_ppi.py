@@ -43,10 +43,10 @@ def test_orders_are_confirmed_reversed_or_left_open() -> None:
     outcomes = {(pair.a, pair.b): pair.outcome for pair in result.comparisons}
     assert outcomes == {("a", "b"): "confirmed", ("c", "a"): "reversed", ("c", "b"): "reversed"}
     assert all(pair.assessor > 0 for pair in result.comparisons)
-    names, labelled, human, assessor = draw_engines()
+    names, labelled, people, assessor = draw_engines()
     # People see the engines alike, whatever the assessor says.
-    human[:, labelled] = np.random.default_rng(0).permuted(human[:, labelled], axis=0)
-    assert {pair.outcome for pair in correct_engines(names, labelled, human, assessor).comparisons} == {
+    people[:, labelled] = np.random.default_rng(0).permuted(people[:, labelled], axis=0)
+    assert {pair.outcome for pair in correct_engines(names, labelled, people, assessor).comparisons} == {
         "open"
     }
 
@@ -54,22 +54,22 @@ def test_orders_are_confirmed_reversed_or_left_open() -> None:
 @pytest.mark.parametrize(("ahead", "outcome"), [(0.47, "open"), (0.49, "confirmed")])
 def test_an_order_is_confirmed_at_the_level_of_five_percent(ahead: float, outcome: str) -> None:
     """Differences of ahead ± 1 on 20 queries: t = ahead · √19, and 2.093 is the quantile."""
-    human = np.stack([ahead + np.tile(make_floats(-1, 1), 10), np.zeros(20)])
+    people = np.stack([ahead + np.tile(make_floats(-1, 1), 10), np.zeros(20)])
     assessor = np.stack([np.ones(20), np.zeros(20)])
-    (pair,) = correct_engines(["a", "b"], np.ones(20, bool), human, assessor).comparisons
+    (pair,) = correct_engines(["a", "b"], np.ones(20, bool), people, assessor).comparisons
     assert pair.outcome == outcome
 
 
 def test_engines_and_pairs_are_corrected_means() -> None:
-    names, labelled, human, assessor = draw_engines()
-    result = correct_engines(names, labelled, human, assessor)
+    names, labelled, people, assessor = draw_engines()
+    result = correct_engines(names, labelled, people, assessor)
     for at, engine in enumerate(result.engines.values()):
-        parts = human[at, labelled], assessor[at, labelled], assessor[at, ~labelled]
+        parts = people[at, labelled], assessor[at, labelled], assessor[at, ~labelled]
         assert list_numbers(engine) == pytest.approx(list_numbers(correct_known_mean(*parts)))
         assert engine.assessor == pytest.approx(assessor[at].mean())
         assert engine.assessor_n == 260
     pair = result.comparisons[1]
-    y, f = human[2] - human[0], assessor[2] - assessor[0]
+    y, f = people[2] - people[0], assessor[2] - assessor[0]
     # Three pairs: each interval leaves out its difference in a third of 5% of all cases.
     expected = correct_known_mean(y[labelled], f[labelled], f[~labelled], level=1 - 0.05 / 3)
     assert list_numbers(pair) == pytest.approx(list_numbers(expected))
@@ -89,10 +89,10 @@ def test_p_is_adjusted_over_all_pairs() -> None:
 def test_a_verdict_is_what_the_interval_shows(seed: int, engines: int) -> None:
     chance = np.random.default_rng(seed)
     shape = engines, 60
-    human = chance.binomial(5, chance.uniform(0.3, 0.7, (engines, 1)), shape) / 5
-    assessor = np.clip(human + chance.normal(0, 0.2, shape), 0, 1)
+    people = chance.binomial(5, chance.uniform(0.3, 0.7, (engines, 1)), shape) / 5
+    assessor = np.clip(people + chance.normal(0, 0.2, shape), 0, 1)
     names = [f"e{number}" for number in range(engines)]
-    for pair in correct_engines(names, np.arange(60) < 25, human, assessor).comparisons:
+    for pair in correct_engines(names, np.arange(60) < 25, people, assessor).comparisons:
         low, high = get_low_end(pair.ci95), get_high_end(pair.ci95)
         assert low is not None
         assert high is not None
@@ -104,27 +104,27 @@ def test_a_verdict_is_what_the_interval_shows(seed: int, engines: int) -> None:
 @pytest.mark.parametrize(("different", "outcome"), [(5, "open"), (6, "confirmed")])
 def test_two_that_people_tell_apart_on_few_queries_get_no_verdict(different: int, outcome: str) -> None:
     """On 20 labelled queries; by the t test six equal differences give p = 0.010, five p = 0.021."""
-    human = np.zeros((2, 40))
-    human[0, :different] = 1
+    people = np.zeros((2, 40))
+    people[0, :different] = 1
     assessor = np.stack([np.ones(40), np.zeros(40)])
-    (pair,) = correct_engines(["a", "b"], np.arange(40) < 20, human, assessor).comparisons
+    (pair,) = correct_engines(["a", "b"], np.arange(40) < 20, people, assessor).comparisons
     assert (pair.outcome, pair.different) == (outcome, different)
     assert (get_low_end(pair.ci95) is None) == (pair.p_adjusted is None) == (outcome == "open")
 
 
 def test_the_order_of_engines_changes_nothing() -> None:
-    names, labelled, human, assessor = draw_engines()
-    human[1, :5] = np.nan
+    names, labelled, people, assessor = draw_engines()
+    people[1, :5] = np.nan
     assessor[2, 3:9] = np.nan
-    result = correct_engines(names, labelled, human, assessor)
+    result = correct_engines(names, labelled, people, assessor)
     turned = [2, 0, 1]
-    assert correct_engines([names[at] for at in turned], labelled, human[turned], assessor[turned]) == result
+    assert correct_engines([names[at] for at in turned], labelled, people[turned], assessor[turned]) == result
 
 
 def test_the_order_of_queries_changes_nothing_but_rounding() -> None:
-    names, labelled, human, assessor = draw_engines()
-    result = correct_engines(names, labelled, human, assessor)
-    turned = correct_engines(names, labelled[::-1], human[:, ::-1], assessor[:, ::-1])
+    names, labelled, people, assessor = draw_engines()
+    result = correct_engines(names, labelled, people, assessor)
+    turned = correct_engines(names, labelled[::-1], people[:, ::-1], assessor[:, ::-1])
     for one, other in zip(result.comparisons, turned.comparisons, strict=True):
         assert (one.a, one.b, one.outcome) == (other.a, other.b, other.outcome)
         assert list_numbers(one) == pytest.approx(list_numbers(other))
@@ -133,10 +133,10 @@ def test_the_order_of_queries_changes_nothing_but_rounding() -> None:
 @pytest.mark.parametrize("names", [["x", "y"], ["y", "x"]])
 def test_where_the_assessor_has_no_order_people_s_labels_decide(names: list[str]) -> None:
     """The first is the better one by people, and whatever it is called, the answer is the same."""
-    _, labelled, human, assessor = draw_engines()
+    _, labelled, people, assessor = draw_engines()
     # Equal but for rounding: without care the sign of 1e-17 would choose.
     twins = np.stack([assessor[0] + 1e-16 * np.arange(260), assessor[0]])
-    (pair,) = correct_engines(names, labelled, human[:2], twins).comparisons
+    (pair,) = correct_engines(names, labelled, people[:2], twins).comparisons
     assert ((pair.a, pair.b), pair.outcome) == (tuple(names), "decided")
     assert pair.corrected > 0
     assert pair.p_adjusted is not None
@@ -144,21 +144,23 @@ def test_where_the_assessor_has_no_order_people_s_labels_decide(names: list[str]
 
 
 def test_a_tie_that_people_s_labels_leave_is_open() -> None:
-    _, labelled, human, assessor = draw_engines()
-    (pair,) = correct_engines(["y", "x"], labelled, human[[0, 0]], assessor[[0, 0]]).comparisons
+    _, labelled, people, assessor = draw_engines()
+    (pair,) = correct_engines(["y", "x"], labelled, people[[0, 0]], assessor[[0, 0]]).comparisons
     assert ((pair.a, pair.b), pair.outcome) == (("x", "y"), "open")
     assert (pair.corrected, get_low_end(pair.ci95), pair.p_adjusted) == (0, None, None)
     # The second is a little better, for people, than chance alone would make it: still open, and first.
-    little = human[0] + np.where(np.arange(260) % 2, 0.11, -0.1)
+    little = people[0] + np.where(np.arange(260) % 2, 0.11, -0.1)
     for names in (["x", "y"], ["y", "x"]):
-        (pair,) = correct_engines(names, labelled, np.stack([human[0], little]), assessor[[0, 0]]).comparisons
+        (pair,) = correct_engines(
+            names, labelled, np.stack([people[0], little]), assessor[[0, 0]]
+        ).comparisons
         assert (pair.b, pair.a, pair.outcome) == (*names, "open")
         assert str(pair.assessor) == "0.0"
 
 
 def test_one_engine_has_no_pairs() -> None:
-    _, labelled, human, assessor = draw_engines()
-    result = correct_engines(["a"], labelled, human[:1], assessor[:1])
+    _, labelled, people, assessor = draw_engines()
+    result = correct_engines(["a"], labelled, people[:1], assessor[:1])
     assert (len(result.engines), result.comparisons) == (1, ())
 
 
@@ -167,28 +169,28 @@ def test_one_engine_has_no_pairs() -> None:
 
 def test_a_query_without_a_value_by_people_weighs_nothing() -> None:
     """With no rest it is the t test on the labelled queries that have a value."""
-    human, assessor, _ = draw_graded(40, 0)
-    human[::4] = np.nan
-    (result,) = correct_engines(["e"], np.ones(40, bool), human[None], assessor[None]).engines.values()
-    theirs = scipy.stats.ttest_1samp(human[~np.isnan(human)], 0)
+    people, assessor, _ = draw_graded(40, 0)
+    people[::4] = np.nan
+    (result,) = correct_engines(["e"], np.ones(40, bool), people[None], assessor[None]).engines.values()
+    theirs = scipy.stats.ttest_1samp(people[~np.isnan(people)], 0)
     interval = theirs.confidence_interval(0.95)
     assert [result.corrected, *(result.ci95 or ()), compute_two_sided_p(result)] == pytest.approx(
-        [np.nanmean(human), interval.low, interval.high, theirs.pvalue]
+        [np.nanmean(people), interval.low, interval.high, theirs.pvalue]
     )
     assert (result.labelled, result.undefined, result.rest, result.filled) == (30, 10, 0, 0)
 
 
 def test_the_mean_stands_in_where_the_assessor_has_no_value() -> None:
-    names, labelled, human, assessor = draw_engines()
+    names, labelled, people, assessor = draw_engines()
     assessor[0, ::7] = np.nan
     gap = np.isnan(assessor[0])
     filled = np.where(gap, np.nanmean(assessor[0]), assessor[0])
-    result = correct_engines(["a"], labelled, human[:1], assessor[:1]).engines["a"]
-    full = correct_engines(["a"], labelled, human[:1], filled[None]).engines["a"]
+    result = correct_engines(["a"], labelled, people[:1], assessor[:1]).engines["a"]
+    full = correct_engines(["a"], labelled, people[:1], filled[None]).engines["a"]
     assert list_numbers(result) == pytest.approx(list_numbers(full))
     assert (result.filled, result.assessor_n) == (gap.sum(), 260 - gap.sum())
     assert result.assessor == pytest.approx(np.nanmean(assessor[0]))
-    pair = correct_engines(names, labelled, human, assessor).comparisons[0]
+    pair = correct_engines(names, labelled, people, assessor).comparisons[0]
     assert (pair.filled, pair.assessor_n) == (gap.sum(), 260 - gap.sum())
 
 
@@ -199,41 +201,41 @@ def test_a_mean_over_some_queries_by_hand() -> None:
     are (1, 0, 0, 0) there and (1, 0, 0, 1) on the rest, about their mean 2 (f - 3/8). Each 20 times over:
     cov = 40/79, var = 150/159, lambda = cov / (2 var).
     """
-    human = np.tile(make_floats(1, 0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan), 20)
+    people = np.tile(make_floats(1, 0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan), 20)
     assessor = np.tile(make_floats(1, 0, 0, 0, 1, 0, 0, 1), 20)
     labelled = np.tile(np.arange(8) < 4, 20)
-    result = correct_engines(["e"], labelled, human[None], assessor[None]).engines["e"]
+    result = correct_engines(["e"], labelled, people[None], assessor[None]).engines["e"]
     weight = (40 / 79) / (2 * 150 / 159)
     assert result.weight == pytest.approx(weight)
     assert result.corrected == pytest.approx(1 / 2 + weight * 2 * (1 / 2 - 1 / 4))
     assert (result.labelled, result.undefined, result.rest, result.filled) == (40, 40, 80, 0)
 
 
-def test_human_values_of_queries_that_are_not_labelled_are_ignored() -> None:
-    names, labelled, human, assessor = draw_engines()
-    result = correct_engines(names, labelled, human, assessor)
-    assert correct_engines(names, labelled, np.where(labelled, human, 0.9), assessor) == result
+def test_values_by_people_of_queries_that_are_not_labelled_are_ignored() -> None:
+    names, labelled, people, assessor = draw_engines()
+    result = correct_engines(names, labelled, people, assessor)
+    assert correct_engines(names, labelled, np.where(labelled, people, 0.9), assessor) == result
 
 
 def test_too_few_labels_are_refused_with_what_to_do() -> None:
-    names, labelled, human, assessor = draw_engines(MIN_LABELLED - 1)
+    names, labelled, people, assessor = draw_engines(MIN_LABELLED - 1)
     message = "needs 20 wholly labelled queries and has 19; label 1 more: judge agree RUN --plan 20 draws"
     with pytest.raises(InputError, match=message):
-        correct_engines(names, labelled, human, assessor)
-    names, labelled, human, assessor = draw_engines(24)
-    human[0, np.flatnonzero(labelled)[:5]] = np.nan
-    human[1, np.flatnonzero(labelled)[5:10]] = np.nan
+        correct_engines(names, labelled, people, assessor)
+    names, labelled, people, assessor = draw_engines(24)
+    people[0, np.flatnonzero(labelled)[:5]] = np.nan
+    people[1, np.flatnonzero(labelled)[5:10]] = np.nan
     message = (
         "^14 of 24 labelled queries have a value for engines 'a' and 'b' .* needs 15; label at least 1 more"
     )
     with pytest.raises(InputError, match=message):
-        correct_engines(names, labelled, human, assessor)
+        correct_engines(names, labelled, people, assessor)
 
 
 def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled() -> None:
-    names, labelled, human, assessor = draw_engines(20)
-    human[:, np.flatnonzero(labelled)[:5]] = np.nan
-    result = correct_engines(names, labelled, human, assessor)
+    names, labelled, people, assessor = draw_engines(20)
+    people[:, np.flatnonzero(labelled)[:5]] = np.nan
+    result = correct_engines(names, labelled, people, assessor)
     assert {(each.labelled, each.undefined) for each in result.engines.values()} == {(15, 5)}
 
 
@@ -245,17 +247,17 @@ def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled()
     ],
 )
 def test_no_more_queries_are_advised_than_there_are(queries: int, advice: str) -> None:
-    names, labelled, human, assessor = draw_engines(MIN_LABELLED - 1)
+    names, labelled, people, assessor = draw_engines(MIN_LABELLED - 1)
     some = [*np.flatnonzero(labelled), *np.flatnonzero(~labelled)][:queries]
     with pytest.raises(InputError, match=advice):
-        correct_engines(names, labelled[some], human[:, some], assessor[:, some])
+        correct_engines(names, labelled[some], people[:, some], assessor[:, some])
 
 
 def test_a_run_with_too_few_queries_is_not_told_to_label_more_than_it_has() -> None:
-    names, labelled, human, assessor = draw_engines(MIN_LABELLED - 1)
+    names, labelled, people, assessor = draw_engines(MIN_LABELLED - 1)
     some = [*np.flatnonzero(labelled)[:6], *np.flatnonzero(~labelled)[:9]]
     with pytest.raises(InputError, match="has only 15; judge more queries"):
-        correct_engines(names, labelled[some], human[:, some], assessor[:, some])
+        correct_engines(names, labelled[some], people[:, some], assessor[:, some])
 
 
 def test_few_labels_are_warned_of() -> None:
@@ -265,10 +267,10 @@ def test_few_labels_are_warned_of() -> None:
 
 
 def test_an_assessor_without_any_value_is_refused() -> None:
-    names, labelled, human, assessor = draw_engines()
+    names, labelled, people, assessor = draw_engines()
     assessor[1] = np.nan
     with pytest.raises(InputError, match="no query has a value by the assessor's grades for engine 'b'"):
-        correct_engines(names, labelled, human, assessor)
+        correct_engines(names, labelled, people, assessor)
 
 
 # ---- the plan

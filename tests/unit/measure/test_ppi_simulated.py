@@ -62,9 +62,9 @@ def test_an_assessor_that_errs_differently_per_engine_is_put_right() -> None:
     wrong = dict.fromkeys(result, 0)
     chance = np.random.default_rng(0)
     for _ in range(datasets):
-        human, assessor = draw_precision_dataset(chance)
+        people, assessor = draw_precision_dataset(chance)
         for n, outcomes in result.items():
-            (pair,) = correct_engines(["A", "B"], label_first(n), human, assessor).comparisons
+            (pair,) = correct_engines(["A", "B"], label_first(n), people, assessor).comparisons
             outcomes[pair.outcome] += 1
             better = pair.a if pair.outcome == "confirmed" else pair.b
             wrong[n] += pair.outcome != "open" and better == "B"
@@ -82,8 +82,8 @@ def measure_coverage(n: int, datasets: int) -> float:
     chance = np.random.default_rng(n)
     result = []
     for _ in range(datasets):
-        human, assessor = draw_precision_dataset(chance)
-        y, f = human[0] - human[1], assessor[0] - assessor[1]
+        people, assessor = draw_precision_dataset(chance)
+        y, f = people[0] - people[1], assessor[0] - assessor[1]
         result.append(correct_known_mean(y[:n], f[:n], f[n:]))
     truth = float(TRUTH[0] - TRUTH[1])
     cover = float(np.mean([covers_truth(one, truth) for one in result]))
@@ -121,8 +121,8 @@ def test_the_intervals_of_all_pairs_hold_at_once() -> None:
     true = np.nanmean(make_dataset(1_000_000)[0], axis=1)
     complete = 0
     for _ in range(datasets):
-        human, assessor = make_dataset(queries)
-        pairs = correct_engines(list("abcd"), np.arange(queries) < 20, human, assessor).comparisons
+        people, assessor = make_dataset(queries)
+        pairs = correct_engines(list("abcd"), np.arange(queries) < 20, people, assessor).comparisons
         complete += all(
             covers_truth(pair, float(true["abcd".index(pair.a)] - true["abcd".index(pair.b)]))
             for pair in pairs
@@ -145,15 +145,15 @@ def test_false_alarms_are_as_rare_as_promised_when_engines_are_equal() -> None:
     assert named <= 0.07 * datasets
 
 
-def correct_where_both_defined(human: Floats, assessor: Floats, n: int) -> CorrectedEngineMean:
+def correct_where_both_defined(people: Floats, assessor: Floats, n: int) -> CorrectedEngineMean:
     """The simpler treatment that was not chosen: labelled queries where both have a value."""
-    y, f, rest = human[:n], assessor[:n], assessor[n:]
+    y, f, rest = people[:n], assessor[:n], assessor[n:]
     both = ~np.isnan(y) & ~np.isnan(f)
     return correct_known_mean(y[both], f[both], rest[~np.isnan(rest)])
 
 
-def correct_as_chosen(human: Floats, assessor: Floats, n: int) -> CorrectedEngineMean:
-    return correct_engines(["A"], label_first(n), human[None], assessor[None]).engines["A"]
+def correct_as_chosen(people: Floats, assessor: Floats, n: int) -> CorrectedEngineMean:
+    return correct_engines(["A"], label_first(n), people[None], assessor[None]).engines["A"]
 
 
 @pytest.mark.slow
@@ -170,8 +170,8 @@ def test_disagreeing_where_nothing_is_relevant_moves_no_mean(
     truth = float(np.mean([np.nanmean(draw_pooled_ap_dataset(chance)[0][0]) for _ in range(4000)]))
     result = []
     for _ in range(datasets):
-        human, assessor = draw_pooled_ap_dataset(chance)
-        result.append(treatment(human[0], assessor[0], n))
+        people, assessor = draw_pooled_ap_dataset(chance)
+        result.append(treatment(people[0], assessor[0], n))
     bias = np.mean([one.corrected for one in result]) - truth
     cover = np.mean([covers_truth(one, truth) for one in result])
     width_of = (one.ci95[1] - one.ci95[0] for one in result if one.ci95 is not None)
