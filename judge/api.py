@@ -177,7 +177,7 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
     shared = Message("the shared queries of {runs}", runs=NameList(map(str, paths)))
     check_grades(shared, summary, None)
     return replace(
-        summary, runs=tuple(str(path) for path in paths), remarks=(*combined.notes, *combined.terms)
+        summary, runs=tuple(str(path) for path in paths), remarks=(*combined.remarks, *combined.terms)
     )
 
 

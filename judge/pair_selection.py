@@ -112,13 +112,13 @@ def make_judged_run(
     judgments: Sequence[Sequence[Judgment]],
     measures: tuple[Measure, ...],
 ) -> JudgedRun:
-    """Return the run of the `judgments` of each assessor, with the remarks of labels and assessors."""
+    """Return the run of the `judgments` of each assessor, with the warnings of labels and assessors."""
     labels, mismatched = selection.labels, selection.mismatched
-    by_assessor, remarks = {}, dict.fromkeys(labels.warnings if labels else ())
+    by_assessor, warnings = {}, dict.fromkeys(labels.warnings if labels else ())
     for assessor, own in zip(assessors, judgments, strict=True):
         fitted = assessor.fit(own, selection.labelled)
         by_assessor[fitted.name] = selection.add_near_duplicates(fitted.regrade(own))
-        remarks |= dict.fromkeys(fitted.remarks)
+        warnings |= dict.fromkeys(fitted.warnings)
     name, of_assessor, members = combine_members(by_assessor)
     controls = None
     if config.controls:
@@ -138,7 +138,7 @@ def make_judged_run(
     of_run = selection.add_labels(_leave_out(of_assessor, mismatched), config.repeats)
     not_of_members = mismatched.keys() | selection.labelled.keys()
     members = {member: _leave_out(own, not_of_members) for member, own in members.items()}
-    dataset = replace(selection.dataset, warnings=(*selection.dataset.warnings, *remarks))
+    dataset = replace(selection.dataset, warnings=(*selection.dataset.warnings, *warnings))
     return JudgedRun(dataset, selection.pool, of_run, spec, members)
 
 

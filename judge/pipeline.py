@@ -138,7 +138,7 @@ class _PreparedRun:
         """Return the warnings about the input, which a user can act on before anything is paid."""
         of_labels = self.labels.warnings if self.labels else ()
         with_examples = (assessor for assessor in self.assessors if assessor.prompts.examples)
-        of_examples = (remark for assessor in with_examples for remark in assessor.remarks)
+        of_examples = (text for assessor in with_examples for text in assessor.warnings)
         of_lists = describe_empty_lists(self.pooled.answers)
         of_texts = describe_results_without_text(self.pooled.no_snippet_shares)
         of_dataset = self.pooled.dataset.warnings

@@ -3,7 +3,7 @@
 A result that two runs return is one document of one pool, and each engine keeps the grades of its own run.
 Measures that are normalised by the pool need grades that mean the same: they are left out when the runs
 have different assessors, prompts or parameters, or when the assessor has become clearly stricter or more
-generous. Single pairs with other grades are noise in both runs alike: a note says so.
+generous. Single pairs with other grades are noise in both runs alike: a remark says so.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ from judge.records import EXPECTED, Dataset, Judgment, Pool, Query, Ranking, Sca
 class CombinedRuns:
     """Several runs as one, with the measures that can be compared.
 
-    `notes` say how these runs were made comparable, `terms` what holds for all runs that are compared.
+    `remarks` say how these runs were made comparable, `terms` what holds for all runs that are compared.
     `engine_pairs` are those to compare: one engine in two runs, and engines that are in one run only, of
     different runs; None for all. `names` has the name of each (run, engine) here. `shift` is the most
     significant change of grades, None when the runs share no graded pair.
@@ -42,7 +42,7 @@ class CombinedRuns:
 
     run: JudgedRun
     engine_pairs: frozenset[frozenset[str]] | None
-    notes: tuple[str, ...]
+    remarks: tuple[str, ...]
     terms: tuple[str, ...]
     names: Mapping[tuple[str, str], str]
     shift: GradeShift | None = None
@@ -81,9 +81,11 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     )
     engine_pairs = _find_engine_pairs(names)
     deciding = _describe_deciding_measure(common, comparable)
-    notes = tuple(_iter_notes(runs, len(queries), repeats, judgments, unequal, deciding))
+    remarks = tuple(_iter_remarks(runs, len(queries), repeats, judgments, unequal, deciding))
     terms = tuple(_iter_terms(pooled.results, engine_pairs, unequal))
-    return CombinedRuns(JudgedRun(separate, pool, separated, spec), engine_pairs, notes, terms, names, shift)
+    return CombinedRuns(
+        JudgedRun(separate, pool, separated, spec), engine_pairs, remarks, terms, names, shift
+    )
 
 
 def _pool_results(
@@ -272,7 +274,7 @@ def _combine_expected_labels(runs: Mapping[str, JudgedRun], data: Dataset, pool:
     return LabelUse(EXPECTED, len(pool.pairs), 0, None, unreturned)
 
 
-def _iter_notes(
+def _iter_remarks(
     runs: Mapping[str, JudgedRun],
     queries: int,
     repeats: int,

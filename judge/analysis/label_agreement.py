@@ -307,7 +307,7 @@ def run_from_labels(
     listed = {(ranking.engine, ranking.query_id) for ranking in lists}
     missing = [key for key in product(engines, sorted(query_ids)) if key not in listed]
     counts = Counter(engine for engine, _ in missing)
-    remarks = describe_missing_rows(counts, len(query_ids), is_complete=is_complete)
+    warnings = describe_missing_rows(counts, len(query_ids), is_complete=is_complete)
     if is_complete:
         lists += [_make_ranking(engine, query_id, ()) for engine, query_id in missing]
     queries = {query_id: Query(query_id, query_id, query_id, "en") for query_id in sorted(query_ids)}
@@ -317,7 +317,7 @@ def run_from_labels(
         for query_id, keys in groupby(graded, key=lambda key: key[0])
     ]
     run = JudgedRun(
-        Dataset(queries, tuple(everything), engines, tuple(remarks)),
+        Dataset(queries, tuple(everything), engines, tuple(warnings)),
         Pool(
             max(depth, *(len(ranking.snippets) for ranking in everything)),
             sum(len(ranking.snippets) for ranking in lists),

@@ -288,7 +288,7 @@ class Assessor:
         )
 
     @property
-    def remarks(self) -> Sequence[str]:
+    def warnings(self) -> Sequence[str]:
         """What a reader must know of the grades."""
         counts = Counter(example.pair.query.lang for example in self.prompts.examples)
         if not counts:

@@ -39,7 +39,7 @@ class RerankAssessor(Assessor):
         self._labels = 0
 
     @property
-    def remarks(self) -> Sequence[str]:
+    def warnings(self) -> Sequence[str]:
         """Say that there are no reasons, and where the grades come from."""
         values = SeparatedNames(f"{value:.4g}" for value in self._thresholds)
         fit = Message("stated thresholds")

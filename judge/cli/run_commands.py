@@ -236,14 +236,14 @@ def selftest(context: typer.Context, toml: _ConfigOption = None) -> None:
     from judge.cli.render import assessor_tables
     from judge.cli.render.tables import print_parts
     from judge.config.toml_file import read_toml
-    from judge.selftest.selftest_run import check_testable, count_selftest_calls, run_selftest
+    from judge.selftest.selftest_run import check_testable, count_selftest_judgments, run_selftest
 
     typed = list_typed_options(context)
     # Before other options are checked: a reranker has some that it needs.
     in_file = read_toml(toml).get("model", "") if toml else ""
     check_testable(str(typed.get("model") or in_file))
     config = _to_config(typed, toml)
-    print_parts([assessor_tables.describe_plan(*count_selftest_calls(config))])
+    print_parts([assessor_tables.describe_plan(*count_selftest_judgments(config))])
     result = run_selftest(config, make_progress_listener(), t)
     print_parts(assessor_tables.iter_selftest_parts(result))
     if result.incomplete:

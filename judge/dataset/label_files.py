@@ -84,8 +84,8 @@ def load_labels(
     warnings: list[str] = []
     rows = read_labels(path, warnings.append)
     labels = match_labels(rows, dataset, pool, run_scale, scale_name, source=path.name)
-    remarks = describe_assumed_scale(labels, option) if scale_name is None else ()
-    return replace(labels, warnings=(*warnings, *labels.warnings, *remarks))
+    of_scale = describe_assumed_scale(labels, option) if scale_name is None else ()
+    return replace(labels, warnings=(*warnings, *labels.warnings, *of_scale))
 
 
 def load_label_file(path: Path, scale_name: ScaleName | None = None, *, names_path: bool = False) -> LabelSet:
@@ -99,8 +99,8 @@ def load_label_file(path: Path, scale_name: ScaleName | None = None, *, names_pa
     grades = {(row.query_id, row.item): row.grade for row in rows}
     scale = choose_label_scale(grades.values(), None, scale_name, rows)
     labels = LabelSet(grades, scale, str(path) if names_path else path.name)
-    remarks = describe_assumed_scale(labels, "labels-scale") if scale_name is None else ()
-    return replace(labels, warnings=(*warnings, *remarks))
+    of_scale = describe_assumed_scale(labels, "labels-scale") if scale_name is None else ()
+    return replace(labels, warnings=(*warnings, *of_scale))
 
 
 def _read_qrels(path: Path, text: str) -> Iterator[tuple[str, str, str, str]]:

@@ -29,7 +29,7 @@ _MIDDLE = 8
 _OUTSIDE = round(1 / (1 - MIN_OVERLAP))
 _Words = tuple[str, ...]
 #: The number of a pair, and the id and the words of its snippet.
-_Judged = tuple[int, str, _Words]
+_JudgedText = tuple[int, str, _Words]
 #: A number with sign, separators and unit; a Chinese character; a word with hyphens, apostrophes; a symbol.
 #: `re` compiles it at the first use, which takes 5 ms.
 _WORD = rf"[+\-−]?\d(?:[\d.,:/\-–]*\d)?[^\W{HAN}]*|[{HAN}]|[^\W{HAN}]+(?:['’\-][^\W{HAN}]+)*|[^\w\s]"
@@ -52,16 +52,16 @@ def find_near_duplicates(pairs: Iterable[Pair]) -> dict[PairKey, str]:
     A pair matches the first pair before it that is judged itself. Therefore the result does not depend on the
     engines, and small differences do not add up.
     """
-    judged: dict[tuple[object, ...], dict[_Words, list[_Judged]]] = {}
+    texts_by_title: dict[tuple[object, ...], dict[_Words, list[_JudgedText]]] = {}
     judged_ids: dict[PairKey, str] = {}
     last_id = ""
     for number, pair in enumerate(pairs):
         if pair.query.id != last_id:  # the pairs of a query are neighbours
-            judged.clear()
+            texts_by_title.clear()
             last_id = pair.query.id
         query, snippet, words = pair.query, pair.snippet, _split_words(pair.snippet.text)
         query_words = frozenset(_split_words(query.text.lower()))
-        others = judged.setdefault((_split_words(snippet.title), snippet.date, snippet.flags), {})
+        others = texts_by_title.setdefault((_split_words(snippet.title), snippet.date, snippet.flags), {})
         for _, other_id, other in _find_candidates(words, others):
             if is_near_duplicate(words, other, query_words):
                 judged_ids[pair.key] = other_id
@@ -71,7 +71,7 @@ def find_near_duplicates(pairs: Iterable[Pair]) -> dict[PairKey, str]:
     return judged_ids
 
 
-def _find_candidates(words: _Words, others: Mapping[_Words, Sequence[_Judged]]) -> list[_Judged]:
+def _find_candidates(words: _Words, others: Mapping[_Words, Sequence[_JudgedText]]) -> list[_JudgedText]:
     """Return those of `others`, by their middle, whose middle is in a text, in the order of the pool."""
     if not others:
         return []

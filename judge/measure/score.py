@@ -22,7 +22,7 @@ from judge.measure.numeric import Bools, Floats, Ints, convert_non_finite, divid
 from judge.measure.values import IncompleteLists, bound_values, compute_judged_shares, compute_values
 from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
 
-_ARRAYS = ("value", "lowest", "highest", "judged")
+_ARRAYS = ("value", "lowest", "highest", "judged_share")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class Scores:
     empty list. `value` alone is NaN where only unjudged snippets can give a value: where no snippet of a
     list has a grade, and for nDCG, AP and R where nothing judged in the pool is relevant and something is
     unjudged. There `lowest` and `highest` are over the grades with which the measure is defined. Where all
-    snippets are judged they equal `value`. `judged` is the share of the snippets down to the cutoff with a
-    grade, NaN for empty lists. `without_list` (engines, queries) marks engines that failed or have no
+    snippets are judged they equal `value`. `judged_share` is the share of the snippets down to the cutoff
+    with a grade, NaN for empty lists. `without_list` (engines, queries) marks engines that failed or have no
     ranking, `graded` (engines, queries, repeats) counts the snippets with a grade. `largest` is the largest
     possible value of each measure on a query.
     `incomplete` holds the lists of the queries with an unjudged snippet, None if there is none.
@@ -48,7 +48,7 @@ class Scores:
     value: Floats
     lowest: Floats
     highest: Floats
-    judged: Floats
+    judged_share: Floats
     without_list: Bools
     graded: Ints
     largest: tuple[float, ...]
@@ -64,7 +64,7 @@ class Scores:
     def to_records(self) -> Iterator[Score]:
         """Yield one record per engine, query, repeat and measure, in that order; NaN becomes None."""
         names = [str(measure) for measure in self.measures]
-        arrays = [self.value, self.lowest, self.highest, self.judged]
+        arrays = [self.value, self.lowest, self.highest, self.judged_share]
         for row, engine in enumerate(self.engines):
             for column, query in enumerate(self.queries):
                 cells = ((engine, query, repeat, name) for repeat in self.repeats for name in names)
@@ -180,10 +180,12 @@ def score_columns(
             results.engines, results.queries, lists.select_pools(unsure), pools, scale
         )
     value, lowest, highest = _impute_and_bound(graded_lists, measures, scale, incomplete)
-    judged = np.stack([compute_judged_shares(measure, lists) for measure in measures], axis=-1)
+    judged_share = np.stack([compute_judged_shares(measure, lists) for measure in measures], axis=-1)
     shape = len(results.engines), len(results.queries), len(graded_lists.repeats), len(measures)
-    value, lowest, highest, judged = (array.reshape(shape) for array in (value, lowest, highest, judged))
-    for array in (value, lowest, highest, judged):
+    value, lowest, highest, judged_share = (
+        array.reshape(shape) for array in (value, lowest, highest, judged_share)
+    )
+    for array in (value, lowest, highest, judged_share):
         array[results.without_list] = np.nan
     # Donors are judged pairs of the same query. Without one, and for an engine without any grade, a list has
     # bounds alone. Any other list is imputed: short ones are wholly unjudged more often than long ones, and
@@ -201,7 +203,7 @@ def score_columns(
         value=value,
         lowest=lowest,
         highest=highest,
-        judged=judged,
+        judged_share=judged_share,
         without_list=results.without_list,
         graded=graded,
         largest=tuple(find_largest_value(measure, scale, results.depth) for measure in measures),

@@ -18,9 +18,9 @@ class Evidence:
     """What is known of a night: sentences for each status, the outcomes of the regression test, and remarks.
 
     `unavailable` has a sentence for each engine that gave far fewer answers than at the baseline,
-    `dropped` one for each engine that is only in the baseline. `possible_drops` name engines that may have
-    become worse although the assessor changed. `command` continues the night. `to_accept` is the command that
-    makes this night the baseline, or what to do where it cannot be it; it is "" where nothing was judged.
+    `removed_engines` one for each engine that is only in the baseline. `possible_drops` name engines that may
+    have become worse although the assessor changed. `command` continues the night. `to_accept` is the command
+    that makes this night the baseline, or what to do where it cannot be it, "" where nothing was judged.
     `query_drift` is None where nothing was compared. `are_settings_changed` tells whether the assessor is
     configured differently than at the baseline. `suspect_store` is the shared store where the verdicts show
     another assessor and the canaries do not, else "". `is_stopped` tells whether the night ended after the
@@ -35,7 +35,7 @@ class Evidence:
     query_changes: Sequence[str] = ()
     engine_setting_changes: Sequence[str] = ()
     unavailable: Mapping[str, str] = field(default_factory=dict)
-    dropped: Sequence[str] = ()
+    removed_engines: Sequence[str] = ()
     outcomes: Sequence[RegressionOutcome] = ()
     possible_drops: Sequence[str] = ()
     query_drift: QueryDrift | None = None
@@ -75,7 +75,10 @@ def decide(evidence: Evidence) -> Decision:
         ("engine settings changed", _add_advice(evidence.engine_setting_changes, evidence)),
         # A regression is certain; an engine that is unavailable comes after it.
         ("regression", [describe_drop(row) for row in evidence.outcomes if row.outcome == "regression"]),
-        ("incomplete", [*evidence.unavailable.values(), *_describe_incomplete(evidence), *evidence.dropped]),
+        (
+            "incomplete",
+            [*evidence.unavailable.values(), *_describe_incomplete(evidence), *evidence.removed_engines],
+        ),
     )
     reasons = [(status, reason) for status, sentences in candidates for reason in sentences]
     if not reasons and not evidence.has_baseline:
@@ -89,7 +92,7 @@ def decide(evidence: Evidence) -> Decision:
     state: NightState = "stopped" if evidence.is_stopped else "finished"
     if missing:
         state = "unfinished"
-    elif evidence.dropped or status == "incomplete":
+    elif evidence.removed_engines or status == "incomplete":
         state = "undecided"
     return Decision(status, tuple(reason for _, reason in reasons), state, missing)
 

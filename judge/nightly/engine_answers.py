@@ -79,7 +79,7 @@ def find_without_text(
             )
 
 
-def find_dropped(
+def find_removed_engines(
     tonight: Collection[str], baseline: Collection[str], again: str, to_accept: str, *, is_collected: bool
 ) -> Iterator[str]:
     """Yield the engines of the baseline that are not in this night's dataset.

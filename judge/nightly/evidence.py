@@ -85,10 +85,12 @@ def _compare(evidence: Evidence, context: NightContext, run: RunResult, baseline
     options, to_accept = context.options, make_set_command(context.folder.path)
     drift = measure_query_drift(run, baseline.run)
     query_changes = tuple(find_query_changes(drift, options.min_shared, to_accept))
-    dropped = engine_answers.find_dropped(
+    removed_engines = engine_answers.find_removed_engines(
         run.summary.engines, baseline.engines, context.command, to_accept, is_collected=context.is_collected
     )
-    evidence = replace(evidence, query_drift=drift, query_changes=query_changes, dropped=tuple(dropped))
+    evidence = replace(
+        evidence, query_drift=drift, query_changes=query_changes, removed_engines=tuple(removed_engines)
+    )
     has_same_depth = context.config.depth == baseline.run.pool.depth
     if not has_same_depth or query_changes or evidence.are_settings_changed:
         return replace(evidence, remarks=tuple(describe_coverage(drift, is_compared=False)))

@@ -74,7 +74,7 @@ def run_regression_test(
 
 def describe_comparison(combined: CombinedRuns, outcomes: _Outcomes, options: NightlyConfig) -> Iterator[str]:
     """Yield what made both runs comparable, and what the test could not find."""
-    yield from combined.notes
+    yield from combined.remarks
     if not _pair_engines(combined):
         yield Message("no engine is in the baseline and in this night's dataset")
     before = {engine for run, engine in combined.names if run == _BASELINE}
@@ -289,10 +289,10 @@ def transfer_grades(baseline: Sequence[Judgment], tonight: Sequence[Judgment]) -
     A pair that was not judged tonight gets the grade of one that was and had its grade at the baseline: each
     of these in turn, so that such pairs have about the same mean. Labels of people do not change.
     """
-    judged = {(*judgment.key, judgment.repeat): judgment for judgment in tonight}
+    tonight_by_key = {(*judgment.key, judgment.repeat): judgment for judgment in tonight}
     new_grades: dict[int | None, list[int]] = {}
     for judgment in baseline:
-        now = judged.get((*judgment.key, judgment.repeat))
+        now = tonight_by_key.get((*judgment.key, judgment.repeat))
         if now and now.grade is not None and judgment.grade is not None and LABEL not in judgment.flags:
             new_grades.setdefault(judgment.grade, []).append(now.grade)
     if not new_grades:
@@ -300,7 +300,7 @@ def transfer_grades(baseline: Sequence[Judgment], tonight: Sequence[Judgment]) -
     in_turn = {grade: cycle(grades) for grade, grades in new_grades.items()}
     regraded = []
     for judgment in baseline:
-        now = judged.get((*judgment.key, judgment.repeat))
+        now = tonight_by_key.get((*judgment.key, judgment.repeat))
         if now is None and judgment.grade in in_turn and LABEL not in judgment.flags:
             now = replace(judgment, grade=next(in_turn[judgment.grade]))
         regraded.append(now or judgment)

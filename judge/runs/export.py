@@ -100,8 +100,8 @@ def make_files_key(folder: RunFolder, run: JudgedRun, *, with_report: bool) -> s
         for name, dimension in run.dimensions.items()
     }
     hashes = {name: hash_file(path) for name in _INPUTS if (path := folder.path / name).exists()}
-    place, remarks = str(folder.path.absolute()), [*map(str, run.dataset.warnings)]
-    content = run.pool.cache_key, to_json(run.spec), remarks, dimensions, hashes
+    place, warnings = str(folder.path.absolute()), [*map(str, run.dataset.warnings)]
+    content = run.pool.cache_key, to_json(run.spec), warnings, dimensions, hashes
     return make_key("files", hash_data(), place, with_report, *content)
 
 

@@ -93,8 +93,8 @@ class _PreparedTest:
     store: Path
 
 
-def count_selftest_calls(config: Config) -> tuple[int, int]:
-    """Return how many calls a self-test needs in all, and how many of them are to be paid now."""
+def count_selftest_judgments(config: Config) -> tuple[int, int]:
+    """Return how many judgments a self-test takes, and how many of them are to be paid."""
     test = _prepare_test(config)
     keys = [
         key

@@ -17,7 +17,7 @@ from judge.config.run import Config
 from judge.errors import InputError, RunIncomplete
 from judge.runs.record_json import to_json
 from judge.runs.run_result import RunResult
-from judge.selftest.selftest_run import SelfTest, count_selftest_calls, run_selftest
+from judge.selftest.selftest_run import SelfTest, count_selftest_judgments, run_selftest
 from tests.support.command_line import run_judge
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.unit.selftest import assessors
@@ -65,11 +65,11 @@ def find_line(text: str, start: str) -> int:
 def test_a_sound_assessor_passes_and_pays_once(configure: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.reply_sensibly) as server:
         config = configure(server)
-        assert count_selftest_calls(config) == (440, 440)
+        assert count_selftest_judgments(config) == (440, 440)
         first = run_selftest(config)
         result = first.path.read_bytes()
         assert first.calls_made == len(server.requests) == 440
-        assert count_selftest_calls(config) == (440, 0)
+        assert count_selftest_judgments(config) == (440, 0)
         assert run_selftest(config).calls_made == 0
         assert first.path.read_bytes() == result
         again = run_selftest(configure(server, repeats=2))

@@ -1,4 +1,4 @@
-"""Combined runs: one pool, each engine with the grades of its own run, and notes."""
+"""Combined runs: one pool, each engine with the grades of its own run, and remarks."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -113,10 +113,10 @@ def test_all_are_measured_on_what_they_found_together() -> None:
     assert list_means(second, "AP@5") == {"B": 1.0}
     result = combine_runs({"one": first, "two": second})
     assert list_means(result.run, "AP@5") == pytest.approx({"A": 1 / 3, "B": 2 / 3})
-    assert not result.notes
-    (note,) = result.terms
-    assert "one pool" in note
-    assert "the 3 results of all" in note
+    assert not result.remarks
+    (remark,) = result.terms
+    assert "one pool" in remark
+    assert "the 3 results of all" in remark
 
 
 def test_a_page_that_both_runs_show_is_one_document() -> None:
@@ -180,9 +180,9 @@ def test_the_order_of_the_runs_changes_no_number() -> None:
 
 
 def is_pool_free(result: CombinedRuns) -> bool:
-    """Whether only measures that do not depend on the pool are left, and a note says so."""
+    """Whether only measures that do not depend on the pool are left, and a remark says so."""
     left = [str(measure) for measure in result.run.spec.measures]
-    text = any("only measures that do not depend on the pool" in note for note in result.notes)
+    text = any("only measures that do not depend on the pool" in remark for remark in result.remarks)
     assert left == (["P@5", "sDCG@5"] if text else ["nDCG@5", "AP@5", "P@5", "sDCG@5"])
     return text
 
@@ -192,12 +192,12 @@ def test_different_assessors_leave_the_measures_that_no_pool_divides() -> None:
         {"one": run(make_list("A", [3])), "two": run(make_list("A", [3]), assessor="other/graded")}
     )
     assert is_pool_free(result)
-    assert "different assessors (other/graded and someone/graded)" in result.notes[0]
-    assert result.notes[0].endswith(
+    assert "different assessors (other/graded and someone/graded)" in result.remarks[0]
+    assert result.remarks[0].endswith(
         "only measures that do not depend on the pool are compared, so that P@5 decides instead of nDCG@5,"
         " and a difference may come from the grades instead of the engines"
     )
-    assert "因此由 P@5 而不是 nDCG@5 决定结论" in CHINESE(result.notes[0])
+    assert "因此由 P@5 而不是 nDCG@5 决定结论" in CHINESE(result.remarks[0])
     assert result.run.spec.assessor == "other/graded and someone/graded"
 
 
@@ -208,7 +208,7 @@ def test_different_grades_for_a_pair_that_both_have_are_noise_and_said() -> None
     harder = replace(second, judgments=tuple(replace(each, grade=0) for each in second.judgments))
     result = combine_runs({"one": first, "two": harder})
     assert not is_pool_free(result)
-    assert "2 of 3 judgments that two runs have in common differ: the assessor's noise" in result.notes[0]
+    assert "2 of 3 judgments that two runs have in common differ: the assessor's noise" in result.remarks[0]
     assert list_means(result.run, "P@5") == {"A (one)": 0.2, "A (two)": 0}
 
 
@@ -219,16 +219,16 @@ def test_different_labels_are_no_noise_of_the_assessor() -> None:
         {"one": first, "two": replace(first, judgments=people)},
         {"one": replace(first, judgments=people), "two": first},
     ):
-        (note,) = combine_runs(runs).notes
-        assert note.startswith(
+        (remark,) = combine_runs(runs).remarks
+        assert remark.startswith(
             "2 of 3 judgments that two runs have in common differ: a change of people's labels"
         )
     zeros = [replace(each, grade=0) for each in first.judgments]
     one_label = tuple(
         p if f.grade == 3 else z for f, p, z in zip(first.judgments, people, zeros, strict=True)
     )
-    notes = combine_runs({"one": first, "two": replace(first, judgments=one_label)}).notes
-    assert [note.partition(" judgments")[0] for note in notes] == ["1 of 3", "1 of 3"]
+    remarks = combine_runs({"one": first, "two": replace(first, judgments=one_label)}).remarks
+    assert [remark.partition(" judgments")[0] for remark in remarks] == ["1 of 3", "1 of 3"]
 
 
 def test_of_many_runs_one_whose_grades_moved_by_chance_is_no_change_of_the_assessor() -> None:
@@ -254,8 +254,8 @@ def test_the_assessor_did_not_become_stricter_where_people_changed_their_labels(
             for number, each in enumerate(first.judgments)
         )
         combined = combine_runs({"1": first, "2": replace(first, judgments=judgments)})
-        assert combined.notes[-1].startswith(f"the runs were {words}: only measures")
-        assert not re.search("[a-z]{3}", CHINESE(combined.notes[-1]))
+        assert combined.remarks[-1].startswith(f"the runs were {words}: only measures")
+        assert not re.search("[a-z]{3}", CHINESE(combined.remarks[-1]))
 
 
 def test_a_pair_that_failed_in_one_run_contradicts_nothing() -> None:
@@ -271,7 +271,7 @@ def test_prompts_that_differ_on_a_query_do_too() -> None:
         {"one": first, "two": run(make_list("B", [3]) + make_list("B", [1], "q2"), prompt="graded 2")}
     )
     assert is_pool_free(result)
-    assert "judged with different prompts" in result.notes[0]
+    assert "judged with different prompts" in result.remarks[0]
     elsewhere = combine_runs({"one": first, "two": run(make_list("B", [3]), prompt="graded 1")})
     assert not is_pool_free(elsewhere)
 
@@ -280,7 +280,7 @@ def test_dates_in_the_prompts_of_one_run_do_too() -> None:
     rows = [{**row, "date": "2026-01-01"} for row in make_list("A", [3, 1])]
     result = combine_runs({"one": run(rows), "two": run(rows, dates=True)})
     assert is_pool_free(result)
-    assert "judged with and without dates in the prompts" in result.notes[0]
+    assert "judged with and without dates in the prompts" in result.remarks[0]
     # Without a date, the prompts are the same.
     undated = make_list("A", [3, 1])
     assert not is_pool_free(combine_runs({"one": run(undated), "two": run(undated, dates=True)}))
@@ -380,7 +380,7 @@ def test_queries_that_not_all_have_are_left_out_and_counted() -> None:
     assert list(result.run.dataset.queries) == ["q1"]
     assert {each.query_id for each in result.run.judgments} == {"q1"}
     assert {each.query_id for each in result.run.dataset.rankings} == {"q1"}
-    assert result.notes[0] == "compared on the 1 queries that all runs have (night1 3, night2 2)"
+    assert result.remarks[0] == "compared on the 1 queries that all runs have (night1 3, night2 2)"
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ def test_repeats_that_not_all_have_are_left_out(repeats: int, compared: str) -> 
     )
     assert result.run.spec.repeats == repeats
     assert sorted(each.repeat for each in result.run.judgments) == sorted([*range(1, repeats + 1)] * 2)
-    assert result.notes[0] == f"the runs have different numbers of repeats: only {compared}"
+    assert result.remarks[0] == f"the runs have different numbers of repeats: only {compared}"
 
 
 def test_grades_that_differ_beyond_the_repeats_that_count_contradict_nothing() -> None:
@@ -408,11 +408,11 @@ def test_what_runs_paid_is_not_added_up() -> None:
     )
 
 
-def test_names_of_runs_stand_in_every_note_as_they_were_given() -> None:
+def test_names_of_runs_stand_in_every_remark_as_they_were_given() -> None:
     result = combine_runs(
         {"a b": run(make_list("A", [3]) + make_list("A", [3], "q2")), "c": run(make_list("A", [3]))}
     )
-    assert re.search(r"\(a b 2, c 1\)", result.notes[0])
+    assert re.search(r"\(a b 2, c 1\)", result.remarks[0])
     assert result.run.dataset.engines == ("A (a b)", "A (c)")
 
 
@@ -435,7 +435,7 @@ def test_labels_are_no_other_prompt_and_those_of_one_run_are_not_of_all() -> Non
         # Every order of the names: the first run must not speak for the others.
         for runs in ({"x": plain, "y": labelled}, {"x": labelled, "y": plain}):
             combined = combine_runs(runs)
-            assert not any("different prompts" in note for note in combined.notes)
+            assert not any("different prompts" in remark for remark in combined.remarks)
             assert [str(measure) for measure in combined.run.spec.measures] == [
                 "nDCG@5",
                 "AP@5",
@@ -444,4 +444,4 @@ def test_labels_are_no_other_prompt_and_those_of_one_run_are_not_of_all() -> Non
             ]
             assert combined.run.spec.labels is None
     other = combine_runs({"x": plain, "y": _label(run(rows, prompt="graded 2"), "q1")})
-    assert any("different prompts" in note for note in other.notes)
+    assert any("different prompts" in remark for remark in other.remarks)

@@ -60,7 +60,7 @@ def tabulate_scores(
         value=values,
         lowest=all_lowest,
         highest=all_highest,
-        judged=np.ones(values.shape),
+        judged_share=np.ones(values.shape),
         without_list=np.asarray(np.isnan(all_lowest).all((2, 3))),
         graded=np.full((*cells, repeats), 5),
         largest=tuple(find_largest_value(measure, GRADED, 10) for measure in parse_measures(measures)),

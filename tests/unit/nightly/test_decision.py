@@ -8,8 +8,8 @@ from judge.nightly.decision import Evidence, decide
 from judge.nightly.engine_answers import (
     describe_new_empty_lists,
     describe_unanswered_queries,
-    find_dropped,
     find_missing_answers,
+    find_removed_engines,
     find_unavailable,
     find_without_text,
 )
@@ -143,19 +143,21 @@ def test_an_engine_is_broken_when_far_fewer_answers_came(
 
 
 def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() -> None:
-    assert list(find_dropped({"bing": {}, "new": {}}, {"bing": {}}, "x", "y", is_collected=False)) == []
+    assert (
+        list(find_removed_engines({"bing": {}, "new": {}}, {"bing": {}}, "x", "y", is_collected=False)) == []
+    )
     for is_collected, step in ((True, "add it to [collect]"), (False, "add its results")):
-        (text,) = find_dropped(
+        (text,) = find_removed_engines(
             {"bing": {}}, {"bing": {}, "searx": {}}, "judge nightly", "judge set", is_collected=is_collected
         )
         assert text == (
             f"searx: is in the baseline and not in this night's dataset; {step}, then: judge nightly; if it"
             " was removed permanently, make this night the baseline: judge set"
         )
-    decision = decide(Evidence(True, dropped=[text]))
+    decision = decide(Evidence(True, removed_engines=[text]))
     assert (decision.status, decision.reasons) == ("incomplete", (text,))
     assert (decision.state, decision.missing) == ("undecided", ())
-    away = Evidence(True, missing=["away"], unavailable=BROKEN, dropped=[text])
+    away = Evidence(True, missing=["away"], unavailable=BROKEN, removed_engines=[text])
     assert decide(away).missing == ("away", *BROKEN.values())
 
 
