@@ -21,12 +21,8 @@ from judge.dataset.pool import make_pair
 from judge.dataset.stored_dataset import PooledDataset
 from judge.files.stored_records import chain_records, select_records
 from judge.flags import LABEL
-from judge.measure.agreement import (
-    compute_median_grades,
-    convert_to_judgments,
-    measure_agreement,
-    pair_grades,
-)
+from judge.measure.agreement import measure_agreement
+from judge.measure.grades import compute_median_grades, convert_to_judgments, pair_grades
 from judge.measure.intervals import measure_share
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import combine_members

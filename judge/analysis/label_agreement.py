@@ -28,6 +28,15 @@ from judge.measure.engine_agreement import (
     estimate_engine_bias,
     find_widest_gap,
 )
+from judge.measure.grades import (
+    GradesByPair,
+    compute_median_grades,
+    convert_to_judgments,
+    convert_to_relevance,
+    find_graded_queries,
+    pair_grades,
+    pair_results,
+)
 from judge.measure.measures import Measure
 from judge.measure.ppi import MeasureCalibration, correct_engines
 from judge.measure.score import Scores, score_rankings
@@ -45,9 +54,9 @@ class _PeopleGrades:
     whose text is unknown has a grade on neither side, so scores impute it, as those of the run do.
     """
 
-    compared: agreement.GradesByPair
-    examples: agreement.GradesByPair
-    assumed: agreement.GradesByPair
+    compared: GradesByPair
+    examples: GradesByPair
+    assumed: GradesByPair
     scale: Scale
 
 
@@ -114,7 +123,7 @@ class _LabelledQueries:
 
 
 def compare_with_labels(
-    run: JudgedRun, labels: LabelSet, assumed: agreement.GradesByPair | None = None
+    run: JudgedRun, labels: LabelSet, assumed: GradesByPair | None = None
 ) -> LabelAgreement:
     """Return the agreement of a run with labels of people, apart from those that its prompts show.
 
@@ -123,14 +132,14 @@ def compare_with_labels(
     neither file is a random sample of the other. Raises InputError when the prompts show all labels.
     """
     people = _split_grades(run, labels, assumed or {})
-    typical = agreement.compute_median_grades(run.judgments)
+    typical = compute_median_grades(run.judgments)
     scale = run.spec.scale
     labellable = select_labellable(run.pool)
     unknown_texts = len(select_unknown_texts(run.pool))
     pairs = [pair.key for pair in labellable if pair.key not in people.examples]
-    fully, partly = agreement.find_graded_queries(pairs, people.compared)
+    fully, partly = find_graded_queries(pairs, people.compared)
     labelled = _LabelledQueries(frozenset(query_id for query_id, _ in pairs), partly, fully)
-    result = agreement.measure_agreement(agreement.pair_grades(people.compared, typical), people.scale, scale)
+    result = agreement.measure_agreement(pair_grades(people.compared, typical), people.scale, scale)
     engines, gap = _estimate_bias(run, people, typical)
     orders, calibration = _compare_orders(run, people, labelled, has_run=assumed is None)
     left_out = Message(
@@ -185,7 +194,7 @@ def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
     return len(queries) - fewest[index], str(scores.measures[index])
 
 
-def _split_grades(run: JudgedRun, labels: LabelSet, assumed: agreement.GradesByPair) -> _PeopleGrades:
+def _split_grades(run: JudgedRun, labels: LabelSet, assumed: GradesByPair) -> _PeopleGrades:
     """Return the grades of people by what becomes of them; raise InputError when the prompts show all."""
     example_keys = {judgment.key for judgment in run.judgments if SHOWN_AS_EXAMPLE in judgment.flags}
     examples = {key: grade for key, grade in labels.grades.items() if key in example_keys}
@@ -204,15 +213,15 @@ def _split_grades(run: JudgedRun, labels: LabelSet, assumed: agreement.GradesByP
 
 
 def _estimate_bias(
-    run: JudgedRun, people: _PeopleGrades, typical: agreement.GradesByPair
+    run: JudgedRun, people: _PeopleGrades, typical: GradesByPair
 ) -> tuple[dict[str, EngineLabelBias], WidestBiasGap | None]:
     """Return each engine's bias, in grades where both scales are one, else in shares of relevant."""
     by_people, by_assessor = people.compared, typical
     if people.scale.top != run.spec.scale.top:
-        by_people = agreement.convert_to_relevance(people.compared, people.scale)
-        by_assessor = agreement.convert_to_relevance(typical, run.spec.scale)
+        by_people = convert_to_relevance(people.compared, people.scale)
+        by_assessor = convert_to_relevance(typical, run.spec.scale)
     engines, rankings = run.dataset.engines, run.dataset.rankings
-    engine, results = agreement.pair_results(engines, rankings, run.pool.depth, by_people, by_assessor)
+    engine, results = pair_results(engines, rankings, run.pool.depth, by_people, by_assessor)
     return estimate_engine_bias(engines, engine, results), find_widest_gap(engines, engine, results)
 
 
@@ -238,7 +247,7 @@ def _compare_orders(
 
 def _select_graded_by_both(run: JudgedRun, people: _PeopleGrades) -> tuple[JudgedRun, _PeopleGrades]:
     """Return the pairs that both sides graded, so that neither order rests on more grades of a query."""
-    both = people.compared.keys() & agreement.compute_median_grades(run.judgments).keys()
+    both = people.compared.keys() & compute_median_grades(run.judgments).keys()
     used = both | people.assumed.keys() | people.examples.keys()
     judgments = tuple(judgment for judgment in run.judgments if judgment.key in used)
     compared = {key: grade for key, grade in people.compared.items() if key in both}
@@ -246,8 +255,8 @@ def _select_graded_by_both(run: JudgedRun, people: _PeopleGrades) -> tuple[Judge
 
 
 def _score_sides(run: JudgedRun, people: _PeopleGrades, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
-    assumed = agreement.convert_to_judgments(people.assumed)
-    graded = agreement.convert_to_judgments({**people.compared, **people.examples})
+    assumed = convert_to_judgments(people.assumed)
+    graded = convert_to_judgments({**people.compared, **people.examples})
     return (
         _score_judgments(run, (*graded, *assumed), people.scale, measures),
         _score_judgments(run, (*run.judgments, *assumed), run.spec.scale, measures),
@@ -289,7 +298,7 @@ def run_from_labels(
     measures: Sequence[Measure],
     *,
     is_complete: bool = False,
-) -> tuple[JudgedRun, agreement.GradesByPair]:
+) -> tuple[JudgedRun, GradesByPair]:
     """Return a run as if `assessor` had judged the lists of `runs` down to `depth`, and ungraded documents.
 
     With `is_complete`, a query that an engine has no row for is an empty list; a warning counts these
@@ -323,7 +332,7 @@ def run_from_labels(
             sum(len(ranking.snippets) for ranking in lists),
             tuple(Pair(queries[query_id], snippet) for (query_id, _), snippet in snippets_by_key.items()),
         ),
-        agreement.convert_to_judgments(assessor.grades),
+        convert_to_judgments(assessor.grades),
         RunSpec(assessor.source, assessor.scale, 1, tuple(measures)),
     )
     listed_pairs = ((ranking.query_id, snippet.id) for ranking in lists for snippet in ranking.snippets)

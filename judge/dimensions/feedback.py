@@ -12,7 +12,8 @@ from judge.dataset.label_files import Feedback, FeedbackKind
 from judge.dataset.labels import Label, match_labels
 from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError
-from judge.measure.agreement import compute_median_grades, measure_agreement, pair_grades
+from judge.measure.agreement import measure_agreement
+from judge.measure.grades import compute_median_grades, pair_grades
 from judge.messages import Message
 from judge.records import BINARY, ListKey
 

@@ -32,8 +32,8 @@ from judge.dimensions.dimension import (
     show_snippets,
 )
 from judge.flags import EMPTY_SNIPPET
-from judge.measure.agreement import GradesByPair, compute_median_grades
 from judge.measure.formulas import compute_alpha_ndcg
+from judge.measure.grades import GradesByPair, compute_median_grades
 from judge.measure.numeric import Floats
 from judge.messages import Message
 from judge.records import Dataset, ListKey, Pair, PairKey, Pool

@@ -13,7 +13,8 @@ from statistics import fmean, median_high, median_low
 import numpy as np
 
 from judge.flags import PANEL_SHORT, PANEL_SPLIT, PANEL_TIE
-from judge.measure.agreement import cohen_kappa, count_confusions, map_grades
+from judge.measure.agreement import cohen_kappa, count_confusions
+from judge.measure.grades import map_grades
 from judge.measure.numeric import convert_non_finite
 from judge.measure.score import Scores
 from judge.measure.stability import RepeatStability, measure_stability

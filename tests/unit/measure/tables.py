@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from judge.measure.agreement import PairedGrades
 from judge.measure.formulas import find_largest_value
+from judge.measure.grades import PairedGrades
 from judge.measure.measures import parse_measures
 from judge.measure.numeric import Floats, Ints
 from judge.measure.ppi import (

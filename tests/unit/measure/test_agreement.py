@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from judge.measure.agreement import (
     PUBLISHED_AGREEMENT,
     Agreement,
-    PairedGrades,
     cohen_kappa,
     collapse_grades,
     count_coincidences,
@@ -19,6 +18,7 @@ from judge.measure.agreement import (
     krippendorff_alpha,
     measure_agreement,
 )
+from judge.measure.grades import PairedGrades
 from judge.measure.intervals import StatisticValue
 from judge.measure.numeric import Floats, Ints
 from judge.records import BINARY, GRADED, Scale

@@ -10,7 +10,6 @@ import scipy
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from judge.measure.agreement import PairedGrades
 from judge.measure.engine_agreement import (
     WidestBiasGap,
     estimate_engine_bias,
@@ -20,6 +19,7 @@ from judge.measure.engine_agreement import (
     tau,
     tau_ap,
 )
+from judge.measure.grades import PairedGrades
 from judge.measure.intervals import StatisticValue
 from judge.measure.numeric import Floats
 from tests.support.cases import check_each

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.measure.agreement import (
+from judge.measure.engine_agreement import EngineOrders, compare_rankings
+from judge.measure.grades import (
     compute_median_grades,
     convert_to_judgments,
     convert_to_relevance,
@@ -17,7 +18,6 @@ from judge.measure.agreement import (
     pair_grades,
     pair_results,
 )
-from judge.measure.engine_agreement import EngineOrders, compare_rankings
 from judge.measure.intervals import StatisticValue
 from judge.records import BINARY, GRADED
 from tests.support.cases import check_each
