@@ -174,11 +174,8 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
         more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
         combined = combine_runs(loaded, more)
         summary = analyse_run(combined.run, combined.engine_pairs).summary
-    shared = Message("the shared queries of {runs}", runs=NameList(map(str, paths)))
-    check_grades(shared, summary, None)
-    return replace(
-        summary, runs=tuple(str(path) for path in paths), remarks=(*combined.remarks, *combined.terms)
-    )
+    check_grades(Message("the shared queries of {runs}", runs=NameList(map(str, paths))), summary, None)
+    return replace(summary, runs=tuple(map(str, paths)), remarks=(*combined.remarks, *combined.terms))
 
 
 def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = None) -> LabelAgreement:
@@ -246,9 +243,8 @@ def align(
     """
     folder = RunFolder(_to_path("run", run))
     with translate_run_errors(folder.path):
-        loaded = load_run(folder)
+        pool = select_judged_pool(load_run(folder))
         cached_beside = find_store(folder, store)
-        pool = select_judged_pool(loaded)
     folder.check_free()  # before embeddings are paid
     vectors = _build_embedder(embeddings, cached_beside, base_url)(pool.texts)
     alignment = align_embeddings(embeddings, pool, vectors, seed)
@@ -351,17 +347,14 @@ def _analyse_again(folder: RunFolder, names: Sequence[str], against: str | None)
     with translate_run_errors(folder.path):
         run = load_run(folder)
         measures = tuple(dict.fromkeys((*run.spec.measures, *wanted)))
-        pairs = None
-        if against is not None:
-            pairs = {frozenset((against, engine)) for engine in run.dataset.engines if engine != against}
-        return analyse_run(replace(run, spec=replace(run.spec, measures=measures)), pairs).summary
+        others = [engine for engine in run.dataset.engines if engine != against]
+        engine_pairs = {frozenset((against, engine)) for engine in others} if against is not None else None
+        return analyse_run(replace(run, spec=replace(run.spec, measures=measures)), engine_pairs).summary
 
 
 def _list_names(option: str, value: object) -> list[str]:
     """Return a name, or a list of names, as a list; raise InputError for another value."""
-    names: list[object] = [value]
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        names = list(value)
+    names = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
     for name in names:
         if not isinstance(name, str):
             raise InputError("{option} has {value!r:.80}, not a name", option=option, value=name)

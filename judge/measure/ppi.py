@@ -237,8 +237,7 @@ def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -
 
     Queries are sorted by a hash of `seed` and their id. So the sample depends neither on the order of
     `query_ids` nor on the version of a library, the first 20 of 50 are the sample of 20, and labelling can
-    be resumed. Raise `InputError` when there is no query, or `count` is below 1 or above their
-    number.
+    be resumed. Raise `InputError` when there is no query, or `count` is below 1 or above their number.
     """
     queries = set(query_ids)
     if not queries:
@@ -249,7 +248,6 @@ def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -
             count=count,
             queries=len(queries),
         )
-
     hashes = {id_: hashlib.sha256(json.dumps([seed, id_]).encode()).digest() for id_ in queries}
     return tuple(sorted(queries, key=hashes.__getitem__)[:count])
 
@@ -265,10 +263,8 @@ def count_reserve_queries(count: int, queries: int, without: int) -> int:
     from scipy.special import bdtr, betaincinv
 
     share = betaincinv(without + 1, queries - without, _CONFIDENCE) if without < queries else 1.0
-    max_more = queries - count if without else 0
-    return next(
-        (more for more in range(max_more) if bdtr(more, count + more, share) >= _CONFIDENCE), max_more
-    )
+    others = queries - count if without else 0
+    return next((more for more in range(others) if bdtr(more, count + more, share) >= _CONFIDENCE), others)
 
 
 def _subtract_samples(one: LabelledSample, other: LabelledSample) -> LabelledSample:

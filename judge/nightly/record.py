@@ -121,12 +121,11 @@ class BaselineReference:
 class RegressionOutcome:
     """The regression test of one engine by one measure, over the `n` queries that both nights have.
 
-    `change` is `tonight` - `baseline`, `low` to `high` its 95% interval, and `least` to `most` the range
-    over all grades that unjudged snippets could have. `p` is the probability of such a drop (for an
-    improvement: of such a rise) under no change (paired randomisation, one-sided), `p_holm` is adjusted
-    for all tests of the night. `sd` is the standard deviation of the differences, None where fewer than six
-    differ from 0, and `detectable` the drop that the test finds with a power of 80%. Unknown values are
-    None.
+    `change` is `tonight` - `baseline`, `low` to `high` its 95% interval, and `least` to `most` the range over
+    all grades that unjudged snippets could have. `p` is the probability of such a drop (for an improvement:
+    of such a rise) under no change (paired randomisation, one-sided), `p_holm` is adjusted for all tests of
+    the night. `sd` is the standard deviation of the differences, None where fewer than six differ from 0, and
+    `detectable` the drop that the test finds with a power of 80%. Unknown values are None.
     """
 
     engine: str
@@ -273,10 +272,9 @@ class NightRecord:
     A night is `finished` when the same command has nothing left to do, and `complete`, which the baseline
     must be, when its pool was judged and no judgment or answer is missing; `missing` are the reasons about
     those that are, which a file of an earlier version does not have. It is `stopped` when it ended after the
-    canaries.
-    `cost` is that of all its verdicts, `cost_total` what this night itself paid. `quarantined_store` names
-    the store with the verdicts of an assessor that drifted, relative to the night's folder. `options_file` is
-    the TOML file of its options, None in files of earlier versions.
+    canaries. `cost` is that of all its verdicts, `cost_total` what this night itself paid.
+    `quarantined_store` names the store with the verdicts of an assessor that drifted, relative to the night's
+    folder. `options_file` is the TOML file of its options, None in files of earlier versions.
     """
 
     schema: Literal[2]
@@ -346,11 +344,9 @@ class NightRecord:
 
         They are not significant over all tests. A significant one is a regression, or less than `min_drop`.
         """
-        if self.alpha is None:
-            return ()
-        drops = dict[str, RegressionOutcome]()
+        alpha, drops = self.alpha or 0.0, dict[str, RegressionOutcome]()  # without a test, no outcome
         for row in sorted(self.outcomes, key=lambda row: (row.p_holm or 0.0, row.change or 0.0)):
-            if row.ci95 and row.ci95[1] < 0 and row.p_holm is not None and row.p_holm >= self.alpha:
+            if row.ci95 and row.ci95[1] < 0 and row.p_holm is not None and row.p_holm >= alpha:
                 drops.setdefault(row.engine, row)
         return tuple(drops.values())
 
