@@ -57,8 +57,7 @@ def find_error(body: JsonBody) -> object:
     """
     if error := body.get("error"):
         return error
-    choices = body.get("choices")
-    if choices:
+    if choices := body.get("choices"):
         first = choices[0] if isinstance(choices, list) else None
         return first.get("error") if isinstance(first, Mapping) else None
     if body.get("output"):
@@ -354,27 +353,26 @@ def make_connection_error(
 ) -> RetryableError:
     """Return the error for a call to `url` that `error` ended before an answer arrived.
 
-    A model whose address is unknown has its name as `url`.
-    It is `ConnectionFailed` when the cause shows that the request was not sent, or `never_sent` is True.
+    A model whose address is unknown has its name as `url`. It is `ConnectionFailed` when the cause shows that
+    the request was not sent, or `never_sent` is True.
     """
     *_, cause = iterate_causes(error)
     refused = isinstance(cause, ConnectionRefusedError | socket.gaierror)
     refused |= isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _HANDSHAKE_ERRORS
-    proxy = find_proxy(url)
     secrets = (*secrets, *find_proxy_secrets(url))
     where = redact_url(url)
-    if proxy:
+    if proxy := find_proxy(url):
         where = Message("{url} through the proxy {proxy}", url=where, proxy=redact_url(proxy))
     if not (refused or never_sent):
         if isinstance(cause, TimeoutError):
-            detail = shorten(mask(f"{where}: {Message('the request timed out')}", *secrets))
-            return TimedOut(detail)
+            return TimedOut(shorten(mask(f"{where}: {Message('the request timed out')}", *secrets)))
         # The cause of a system error says why the connection ended, without a library's words.
         reason = explain_error(cause) if isinstance(cause, OSError) else f"{type(error).__name__}: {error}"
         return make_transport_error(f"{where}: {_restore_host(reason, url)}", *secrets)
     reason, lasting = _describe_cause(cause)
-    detail = shorten(mask(f"{where}: {_restore_host(reason, url)}", *secrets))
-    return ConnectionFailed(detail, lasting=lasting)
+    return ConnectionFailed(
+        shorten(mask(f"{where}: {_restore_host(reason, url)}", *secrets)), lasting=lasting
+    )
 
 
 def _restore_host(reason: str, url: str) -> str:

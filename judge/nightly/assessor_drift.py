@@ -308,7 +308,7 @@ def _shuffle_moves(
             [np.concatenate(moves) for moves, other in zip(nights, sizes, strict=True) if other == size]
         )
         mixed = rng.permuted(np.broadcast_to(grades, (_SHUFFLES, *grades.shape)), axis=-1)
-        # The mean of tonight's grades less that of the others.
+        # The mean of the grades of this night less that of the others.
         weights = np.repeat([1 / size[0], -1 / size[1]], size)
         yield grades @ weights, mixed @ weights
 

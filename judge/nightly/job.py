@@ -35,12 +35,7 @@ from judge.nightly.baseline import (
     load_baseline,
     read_pointer,
 )
-from judge.nightly.context import (
-    NightContext,
-    find_assessor_setting_changes,
-    load_context,
-    lock_nights,
-)
+from judge.nightly.context import NightContext, find_assessor_setting_changes, load_context, lock_nights
 from judge.nightly.decision import Evidence, decide
 from judge.nightly.evidence import (
     collect_remarks,
@@ -100,9 +95,7 @@ def run_nightly(
     context, environ = load_context(toml, day), copy_environment()
     folder, webhook_options = context.folder, context.options.webhook
     with context.options.source.add_error_context():
-        webhook = None
-        if webhook_options:
-            webhook = notifications.Webhook.from_options(webhook_options, environ)
+        webhook = notifications.Webhook.from_options(webhook_options, environ) if webhook_options else None
     with lock_nights(context.nights, f"judge nightly --date {day}"):
         record, notes = read_night(folder), list[str]()
         if record and (reason := _explain_no_judging(context, record, toml)):

@@ -115,7 +115,8 @@ def _isolate_names(values: Mapping[str, T]) -> dict[str, T]:
     return {f"{ISOLATE}{label}{END}": values[name] for name, label in make_labels(values).items()}
 
 
-#: The fields of records that hold an engine, several of them, or values by engine.
+#: The fields of records that hold an engine, several of them, or values by engine. They are listed, because a
+#: text in another field, such as the value of a segment, can be equal to the name of an engine.
 _ENGINE_FIELDS = frozenset(
     {
         *("a", "b", "winner", "better", "worse", "other"),

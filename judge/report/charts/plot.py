@@ -107,10 +107,10 @@ def make_range(
     """Return the value of summary.json with its interval and bounds; None where there is no value."""
     if value is None:
         return None
-    low, high = bounds or (None, None)
+    lowest, highest = bounds or (None, None)
     unsure = None
-    if low is not None and high is not None and max(value - low, high - value) > TIE:
-        unsure = low, high
+    if lowest is not None and highest is not None and max(value - lowest, highest - value) > TIE:
+        unsure = lowest, highest
     return ValueRange(value, (interval[0], interval[1]) if interval else None, unsure)
 
 
