@@ -213,12 +213,14 @@ def agree_label_files(
     list. Raises InputError when a file cannot be read, or the two files of grades have no query in common.
     """
     is_ambiguous = assessor.name == labels.name
-    given = load_label_file(assessor, names_path=is_ambiguous)
+    assessor_grades = load_label_file(assessor, names_path=is_ambiguous)
     people = load_label_file(labels, labels_scale, names_path=is_ambiguous)
-    warnings = [*given.warnings, *people.warnings]
+    warnings = [*assessor_grades.warnings, *people.warnings]
     lists = trec.read_trec_rankings(runs, warnings.append) if runs else ()
     measures = resolve_measures(names, depth)
-    loaded, assumed = run_from_labels(given, people, lists, depth, measures, is_complete=is_complete)
+    loaded, assumed = run_from_labels(
+        assessor_grades, people, lists, depth, measures, is_complete=is_complete
+    )
     warnings += loaded.dataset.warnings
     shared = {key: grade for key, grade in people.grades.items() if key[0] in loaded.dataset.queries}
     unmatched = tuple(key for key in people.grades if key not in shared)
@@ -334,8 +336,8 @@ def decide_order(
 def _analyse_again(folder: RunFolder, names: Sequence[str], against: str | None) -> Summary:
     """Return the run's summary with the measures `names` after its own, and comparisons as for `compare`."""
     summary = load_current_summary(folder)
-    wanted = resolve_measures(names, summary.depth) if names else ()
-    if against is None and all(str(measure) in summary.measures for measure in wanted):
+    more = resolve_measures(names, summary.depth) if names else ()
+    if against is None and all(str(measure) in summary.measures for measure in more):
         return summary
     if against is not None and against not in summary.engines:
         raise InputError(
@@ -346,7 +348,7 @@ def _analyse_again(folder: RunFolder, names: Sequence[str], against: str | None)
         )
     with translate_run_errors(folder.path):
         run = load_run(folder)
-        measures = tuple(dict.fromkeys((*run.spec.measures, *wanted)))
+        measures = tuple(dict.fromkeys((*run.spec.measures, *more)))
         others = [engine for engine in run.dataset.engines if engine != against]
         engine_pairs = {frozenset((against, engine)) for engine in others} if against is not None else None
         return analyse_run(replace(run, spec=replace(run.spec, measures=measures)), engine_pairs).summary

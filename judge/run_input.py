@@ -39,8 +39,8 @@ def resolve_source(data: Any) -> tuple[str | None, DatasetRows | None]:  # noqa:
         if len(repeated):
             raise InputError("the data frame has several columns {name!r}; keep one", name=repeated[0])
         # A named index is a column that pandas keeps apart.
-        named = [name for name in ("query", "query_id", "engine") if name not in data.columns]
-        levels = [name for name in named if list(data.index.names).count(name) == 1]
+        names = [name for name in ("query", "query_id", "engine") if name not in data.columns]
+        levels = [name for name in names if list(data.index.names).count(name) == 1]
         return None, (data.reset_index(level=levels) if levels else data).to_dict("records")
     if data is not None and not isinstance(data, Iterable):
         raise InputError(
@@ -89,9 +89,9 @@ def open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
     options = make_text_options(config)
     row_format = _make_row_format(config)
     if rows is not None:
-        named = [name for name in ("data", "topics", "docs", "trec_runs") if getattr(config, name)]
-        if named:
-            raise InputError("the dataset is the rows; omit {names}", names=NameList(named))
+        keys = [name for name in ("data", "topics", "docs", "trec_runs") if getattr(config, name)]
+        if keys:
+            raise InputError("the dataset is the rows; omit {names}", names=NameList(keys))
         return open_dataset(rows, row_format, options)
     with config.source.add_error_context("data", "topics", "docs", "trec_runs"):
         files = {"--topics": config.topics, "--docs": config.docs, "--run": config.trec_runs}

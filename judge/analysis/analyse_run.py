@@ -131,9 +131,9 @@ def list_deciding_queries(
     column = list(map(str, scores.measures)).index(measure)
     value = scores.average_repeats()[..., column]
     differences = (value[scores.engines.index(a)] - value[scores.engines.index(b)]).tolist()
-    named = zip(scores.queries, differences, strict=True)
+    by_query = zip(scores.queries, differences, strict=True)
     differing = sorted(
-        (-abs(difference), query_id, difference) for query_id, difference in named if abs(difference) > TIE
+        (-abs(difference), query_id, difference) for query_id, difference in by_query if abs(difference) > TIE
     )
     rows = tuple(
         DecidingQuery(query_id, difference, difference / n, queries[query_id].text)

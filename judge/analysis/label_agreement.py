@@ -239,17 +239,17 @@ def _compare_orders(
     both, fully = (by_people, by_assessor), labelled_queries.fully
     if has_run and not fully:
         both = _score_sides(*_select_graded_by_both(run, people), measures)
-    used = fully if has_run and fully else labelled_queries.partly
-    sides = (scores.select(queries=used) for scores in both)
-    orders = compare_rankings(*sides, partly_labelled=not used <= fully)
+    query_ids = fully if has_run and fully else labelled_queries.partly
+    sides = (scores.select(queries=query_ids) for scores in both)
+    orders = compare_rankings(*sides, partly_labelled=not query_ids <= fully)
     return orders, _calibrate_scores(by_people, by_assessor, labelled_queries) if has_run else {}
 
 
 def _select_graded_by_both(run: JudgedRun, people: _PeopleGrades) -> tuple[JudgedRun, _PeopleGrades]:
     """Return the pairs that both sides graded, so that neither order rests on more grades of a query."""
     both = people.compared.keys() & compute_median_grades(run.judgments).keys()
-    used = both | people.assumed.keys() | people.examples.keys()
-    judgments = tuple(judgment for judgment in run.judgments if judgment.key in used)
+    keys = both | people.assumed.keys() | people.examples.keys()
+    judgments = tuple(judgment for judgment in run.judgments if judgment.key in keys)
     compared = {key: grade for key, grade in people.compared.items() if key in both}
     return replace(run, judgments=judgments), replace(people, compared=compared)
 

@@ -214,8 +214,8 @@ class Summary:
     def find_incomplete_member(self, min_coverage: float) -> Member | None:
         """Return the first member of a panel that graded less than this share of what no label grades."""
         members = self.panel.members if self.panel else ()
-        wanted = min_coverage * (self.judgments - self.labelled)
-        return next((member for member in members if member.judged < wanted), None)
+        min_judged = min_coverage * (self.judgments - self.labelled)
+        return next((member for member in members if member.judged < min_judged), None)
 
     def select_comparisons(self, measure: str | None) -> list[PairComparison]:
         """Return the comparisons by `measure`."""

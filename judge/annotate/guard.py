@@ -107,8 +107,8 @@ def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tu
         )
     if method not in ("GET", "POST"):
         return 405, Message("the method is {method!r:.80}; it must be GET or POST", method=method)
-    given = values.get(b"x-judge-token", "")
-    if not is_page and not hmac.compare_digest(given.encode(), policy.token.encode()):
+    token = values.get(b"x-judge-token", "")
+    if not is_page and not hmac.compare_digest(token.encode(), policy.token.encode()):
         return 403, Message(
             "the token is missing or wrong: open the address that judge annotate printed, in this tab"
         )

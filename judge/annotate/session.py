@@ -275,13 +275,13 @@ class AnnotationSession:
     def _compute_agreement(self) -> ShownAgreement | None:
         """Return the agreement; None when no pair has a grade that the assessor has not read."""
         run_pairs = {pair.key for pair in self.loaded.pool.pairs}
-        given = {
+        labelled = {
             key: decision.grade for key, decision in self.labels.current.items() if decision.grade is not None
         }
-        grades = {key: grade for key, grade in given.items() if key in run_pairs}
+        grades = {key: grade for key, grade in labelled.items() if key in run_pairs}
         if not grades:
             return None
-        unmatched = tuple(key for key in given if key not in run_pairs)
+        unmatched = tuple(key for key in labelled if key not in run_pairs)
         labels = LabelSet(grades, self.loaded.spec.scale, self.labels.table.name, unmatched)
         try:
             return ShownAgreement.from_agreement(compare_with_labels(self.loaded, labels))

@@ -163,9 +163,9 @@ def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str,
     if item is None or value not in header:
         missing = value if item else join_messages(_ITEM_COLUMNS, "{left} or {right}")
         raise csv_tables.make_header_error(location, missing, header)
-    wanted = ("query_id", item, value)
-    csv_tables.check_column_names(location, [name for name in header if name in wanted])
-    return {name: header.index(name) for name in wanted}
+    columns = ("query_id", item, value)
+    csv_tables.check_column_names(location, [name for name in header if name in columns])
+    return {name: header.index(name) for name in columns}
 
 
 def _parse_label(location: str, query_id: str, item: str, text: str) -> Label | None:

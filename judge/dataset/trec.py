@@ -56,13 +56,13 @@ def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path], warn: Warn) -
                 query_id=unanswered[0],
             )
         )
-    wanted = {result.docno for results in lists.values() for result in results}
-    texts = _read_documents(docs, wanted, warn)
+    docnos = {result.docno for results in lists.values() for result in results}
+    texts = _read_documents(docs, docnos, warn)
     if not texts:
         raise InputError(
             "{file}: has none of the {count:,} documents that the runs name; is it the right file?",
             file=docs,
-            count=len(wanted),
+            count=len(docnos),
         )
     return (
         InputRow(
@@ -267,7 +267,7 @@ def _strip_suffixes(path: Path) -> str:
     return re.sub(r"\.(?:gz|run|trec|txt|tsv)(?=\.|$)", "", path.name)
 
 
-def _read_documents(path: Path, wanted: set[str], warn: Warn) -> dict[str, InputRecord]:
+def _read_documents(path: Path, docnos: set[str], warn: Warn) -> dict[str, InputRecord]:
     """Return the fields of the wanted documents, from JSON lines or `docno<TAB>text` lines."""
     documents: dict[str, InputRecord] = {}
     locations: dict[str, str] = {}
@@ -277,7 +277,7 @@ def _read_documents(path: Path, wanted: set[str], warn: Warn) -> dict[str, Input
         location = f"{path}:{number}"
         # A tab at the end stays: the document has no text, while a line without one is cut off.
         docno, document = _parse_document(location, line.strip(" \r\n"))
-        if docno not in wanted:
+        if docno not in docnos:
             continue
         if documents.setdefault(docno, document) != document:
             raise InputError(

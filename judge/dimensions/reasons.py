@@ -100,9 +100,9 @@ def _iter_remarks(
     for engine in engines:
         counts = Counter({name: len(examples.get((engine, name), ())) for name in _CLASSES})
         frequent = [(MeasureName(name), count) for name, count in counts.most_common() if count]
-        named = [Message("{name} {count:,}", name=name, count=count) for name, count in frequent]
-        if named:
-            joined = join_messages(named, "{left}, {right}")
+        class_counts = [Message("{name} {count:,}", name=name, count=count) for name, count in frequent]
+        if class_counts:
+            joined = join_messages(class_counts, "{left}, {right}")
             yield Message("not relevant at {engine}: {classes}", engine=engine, classes=joined)
     if without := sum(not judgment.reason for judgment in failed):
         yield Message(

@@ -38,7 +38,7 @@ _SAME_SCALE_ONLY = ("same_grade", "kappa_quadratic", "alpha", "bias")
 
 
 def count_confusions(query: Ints, people: Ints, assessor: Ints, levels: int) -> Ints:
-    """Return (queries, levels, levels) counts of pairs by grade, rows human, columns assessor.
+    """Return (queries, levels, levels) counts of pairs by grade, rows people, columns assessor.
 
     There is a table for each query with a pair, in the order of the queries. Raise `ValueError` when a
     grade is not one of 0..levels - 1.
@@ -53,7 +53,7 @@ def count_confusions(query: Ints, people: Ints, assessor: Ints, levels: int) -> 
 
 
 def collapse_grades(table: Counts, people_from: int, assessor_from: int) -> Floats:
-    """Return (..., 2, 2) counts of not relevant and relevant from (..., human levels, assessor levels).
+    """Return (..., 2, 2) counts of not relevant and relevant from (..., people's levels, assessor's levels).
 
     Each rater has its own lowest relevant grade.
     """

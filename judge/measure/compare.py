@@ -169,8 +169,8 @@ def _compare_measures(
     swapped = compute_nan_mean(differences, axis=0) < -TIE
     differences *= np.where(swapped, -1.0, 1.0)
     sides = np.where(swapped, [[two], [one]], [[one], [two]])  # (2, measures, engine pairs)
-    named = zip(sides[0], sides[1], indexes, strict=True)
-    bounds = [scores.bound_differences(first, second, index) for first, second, index in named]
+    sides_by_measure = zip(sides[0], sides[1], indexes, strict=True)
+    bounds = [scores.bound_differences(first, second, index) for first, second, index in sides_by_measure]
     bounded = [compute_bounded_mean(differences[:, row].T, *ends) for row, ends in enumerate(bounds)]
     mean, lowest, highest = np.stack(bounded, axis=1)  # each is (measures, engine pairs)
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - lowest, highest - mean]))

@@ -143,10 +143,14 @@ def check_canaries(
     whether the assessor has the settings of the baseline.
     """
     tonight = _collect_grades(run.judgments, run.summary.judgments)
-    earlier = [RunFolder(folder) for folder in list_canary_runs(run.folder.parent) if folder != run.folder]
+    earlier_runs = [
+        RunFolder(folder) for folder in list_canary_runs(run.folder.parent) if folder != run.folder
+    ]
     identity = read_config(RunFolder(run.folder)).identity
-    past = [load_canary_grades(folder) for folder in earlier if read_config(folder).identity == identity]
-    before = at_baseline or next(iter(past), None)
+    earlier_grades = [
+        load_canary_grades(folder) for folder in earlier_runs if read_config(folder).identity == identity
+    ]
+    before = at_baseline or next(iter(earlier_grades), None)
     reasons: tuple[str, ...] = ()
     comparison, accepted = GradeComparison(), frozenset[str]()
     if before is not None:
@@ -158,14 +162,14 @@ def check_canaries(
                 has_same_settings=has_same_settings,
                 reference=AT_BASELINE if at_baseline else AT_FIRST_START,
             )
-            for grades in (*past, tonight)
+            for grades in (*earlier_grades, tonight)
         ]
         comparison, _ = comparisons[-1]
         reasons = tuple(dict.fromkeys(chain.from_iterable(changes for _, changes in comparisons)))
         accepted = tonight.served - before.served if before.served and not reasons else accepted
     return CanaryCheck(
         run,
-        (run.summary, *map(load_summary, earlier)),
+        (run.summary, *map(load_summary, earlier_runs)),
         tonight,
         _summarise_canaries(run, tonight, comparison, reasons),
         tuple(sorted(accepted)),

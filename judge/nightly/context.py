@@ -155,14 +155,14 @@ def _check_dataset(toml: Path, config: Config) -> None:
 
     `out` is ignored: it is for `judge run` and `judge collect`, and a night has a folder of its own.
     """
-    named = [name for name in ("data", *_TREC_FILES) if getattr(config, name)]
-    if read_section(toml, "collect") and named:
-        raise InputError("{file}: set either {key!r} or [collect], not both", file=toml, key=named[0])
-    if named and named not in (["data"], [*_TREC_FILES]):
+    keys = [name for name in ("data", *_TREC_FILES) if getattr(config, name)]
+    if read_section(toml, "collect") and keys:
+        raise InputError("{file}: set either {key!r} or [collect], not both", file=toml, key=keys[0])
+    if keys and keys not in (["data"], [*_TREC_FILES]):
         raise InputError(
             "{file}: {keys} are not a dataset: set data, or {trec_keys} together",
             file=toml,
-            keys=NameList(named),
+            keys=NameList(keys),
             trec_keys=NameList(_TREC_FILES),
         )
 
@@ -207,10 +207,10 @@ def describe_differences(
 
 def find_assessor_setting_changes(tonight: RunIdentity, baseline: RunIdentity) -> list[str]:
     """Return how the assessor is configured differently than at the baseline, from two run identities."""
-    changed = list(describe_differences(baseline, tonight, _IGNORED_OPTIONS))
-    if not changed:
+    changes = list(describe_differences(baseline, tonight, _IGNORED_OPTIONS))
+    if not changes:
         return []
-    return [Message("the assessor settings changed: {changes}", changes=join_messages(changed))]
+    return [Message("the assessor settings changed: {changes}", changes=join_messages(changes))]
 
 
 def has_same_requests(tonight: RunIdentity, baseline: RunIdentity) -> bool:

@@ -235,11 +235,11 @@ class _NightJob:
         if context.baseline and (name := context.baseline.pointer.quarantined_store):
             night_stores.promote(name)
         judged_night = self._judge(canary_progress, progress)
-        paid = self._count_calls()
-        judged_night = replace(judged_night, served=paid.served)
+        night_spending = self._count_calls()
+        judged_night = replace(judged_night, served=night_spending.served)
         evidence = gather_evidence(context, judged_night)
         stores.keep_verdicts(night_stores, judged_night, has_drifted=bool(evidence.assessor_changes))
-        record = self._make_record(judged_night, evidence, paid.cost_total)
+        record = self._make_record(judged_night, evidence, night_spending.cost_total)
         record = replace(record, banner=make_banner(record))
         context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
         if judged_night.run:
@@ -359,10 +359,10 @@ class _NightJob:
         Those of a start that was interrupted within the last hour are used, and continued.
         """
         context, night = self.context, self.context.folder.path
-        past = assessor_drift.list_canary_runs(night)
-        if not past:
+        runs = assessor_drift.list_canary_runs(night)
+        if not runs:
             return night / assessor_drift.CANARIES_FOLDER
-        last = RunFolder(past[-1])
+        last = RunFolder(runs[-1])
         store = last.path / assessor_drift.CANARY_STORE_FILE
         # A night that is not interrupted judges for as long after its canaries, and for longer.
         is_recent = store_files.has_calls_only_since(store, datetime.now(UTC) - _CANARIES_AGE)
@@ -378,7 +378,7 @@ class _NightJob:
         pool_store = stores.NightStores.from_context(context).find_latest(read_night(context.folder))
         estimate = pipeline.estimate(replace(context.config, store=str(pool_store)), self.pool.pooled)
         are_pairs_left = any(expected.calls for expected in estimate.assessors.values())
-        return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}" if are_pairs_left else last.path
+        return night / f"{assessor_drift.CANARIES_FOLDER}-{len(runs) + 1}" if are_pairs_left else last.path
 
 
 def _select_engine_summaries(summary: Summary) -> dict[str, NightEngineSummary]:

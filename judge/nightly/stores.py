@@ -203,6 +203,6 @@ def _has_same_assessor(
     if canaries is None or not runs:
         return canaries is None and not runs
     # This night's own store may be of the assessor of any canary run, another night's is of that of its last.
-    past = runs if night.path == context.folder.path else runs[-1:]
-    grades = map(load_canary_grades, map(RunFolder, past))
+    compared_runs = runs if night.path == context.folder.path else runs[-1:]
+    grades = map(load_canary_grades, map(RunFolder, compared_runs))
     return not any(find_assessor_changes(canaries.tonight, one, context.options)[1] for one in grades)

@@ -194,7 +194,7 @@ def _describe_changes(
             measure=name_mean(measure),
             against=against,
         )
-    changed = [describe_outcome(t, comparison) for comparison in comparisons if comparison.winner]
+    changes = [describe_outcome(t, comparison) for comparison in comparisons if comparison.winner]
     undetermined = sum(comparison.outcome == "undetermined" for comparison in comparisons)
     rest = ""
     if undetermined:
@@ -203,18 +203,18 @@ def _describe_changes(
             "; unjudged snippets could reverse {count:,} comparisons",
             undetermined,
         )
-    values = {"measure": name_mean(measure), "changed": t.join(changed) if changed else "", "rest": rest}
+    values = {"measure": name_mean(measure), "changed": t.join(changes) if changes else "", "rest": rest}
     if against:
         return t(
             "Compared with {against} by {measure}: {changed}{rest}."
-            if changed
+            if changes
             else "No engine differs significantly from {against} by {measure}{rest}.",
             against=against,
             **values,
         )
     return t(
         "Between the runs, by {measure}: {changed}{rest}."
-        if changed
+        if changes
         else "No engine differs significantly between the runs by {measure}{rest}.",
         **values,
     )

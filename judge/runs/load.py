@@ -126,16 +126,16 @@ def find_store(folder: RunFolder, chosen: str | Path | None) -> Path:
         return Path(chosen)
     config = read_config_if_there(folder)
     with translate_run_errors(folder.path):
-        named = config.options.store if config else None
-        if not named or not Path(named).exists():
+        recorded_store = config.options.store if config else None
+        if not recorded_store or not Path(recorded_store).exists():
             return folder.own_store
-    if Path(named).parent.resolve() == folder.path.parent.resolve():
-        return folder.path.parent / Path(named).name
+    if Path(recorded_store).parent.resolve() == folder.path.parent.resolve():
+        return folder.path.parent / Path(recorded_store).name
     raise InputError(
         "{file}: the verdict store of the run is {store!r}; add --store {words} if judge may use it",
         file=folder.path / CONFIG_FILE,
-        store=named,
-        words=shlex.quote(named),
+        store=recorded_store,
+        words=shlex.quote(recorded_store),
     )
 
 

@@ -97,8 +97,8 @@ def _name_command(run: Path | None) -> Message:
     config = _read_config(run) if run else None
     if config and not config.options_file and config.options.data and config.options.model:
         models = (config.options.model, *config.options.panel)
-        named = (word for model in models for word in ("-m", model))
-        words = ["judge", "run", config.options.data, *named, "--out", str(run)]
+        model_options = (word for model in models for word in ("-m", model))
+        words = ["judge", "run", config.options.data, *model_options, "--out", str(run)]
         return Message("{command} with its other options", command=shlex.join(words))
     return Message("judge run or judge nightly with its options")
 

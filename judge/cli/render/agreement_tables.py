@@ -166,8 +166,8 @@ def _make_confusion_table(agreement: LabelAgreement) -> Table:
     heading: str | Text = t("people's grade \\ the assessor's")
     if agreement.grades is None:
         heading = escape_line(f"{agreement.labels} \\ {agreement.assessor}")
-    named = zip(_name_grades(len(rows)), rows, strict=True)
-    counts = ((grade, *(f"{count:,}" for count in row)) for grade, row in named)
+    named_rows = zip(_name_grades(len(rows)), rows, strict=True)
+    counts = ((grade, *(f"{count:,}" for count in row)) for grade, row in named_rows)
     return make_table([heading, *_name_grades(len(rows[0]))], counts)
 
 
