@@ -75,10 +75,11 @@ class BatchClient:
         async def send() -> BatchStatus:
             try:
                 return await self.api.create(batch_id, file_id)
-            except RetryableError as error:
-                if error.kind == "rate_limit" and says_queue_is_full(error.detail):
+            except (RequestRejected, RetryableError) as error:
+                is_refused = isinstance(error, RequestRejected) or error.kind == "rate_limit"
+                if is_refused and says_queue_is_full(error.detail):
                     raise QueueFull(error.kind, error.detail) from None
-                if isinstance(error, ConnectionFailed) or error.kind == "rate_limit":
+                if is_refused or isinstance(error, ConnectionFailed):
                     raise
                 try:
                     batch_status = await self._find(file_id, datetime.now(UTC))

@@ -25,6 +25,7 @@ from judge.dataset.pool import build_pool
 from judge.errors import AccountError, Interrupted, RetryableError, iterate_causes
 from judge.messages import CHINESE
 from judge.models.batch_api import BatchApi, BatchLine, BatchStatus, BatchTerms
+from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.lexical import LexicalModel
 from judge.models.negotiation import RequestParams
 from judge.records import GRADED, Completion, Prompt
@@ -178,9 +179,10 @@ def test_a_queue_that_is_too_full_for_a_small_batch_stops_the_run(tmp_path: Path
 class FullQueue(MemoryBatchApi):
     """A Batch API that refuses a batch with which more than `most` requests would wait."""
 
-    def __init__(self, terms: BatchTerms, most: int) -> None:
+    def __init__(self, terms: BatchTerms, most: int, status: int = 429) -> None:
         super().__init__(terms, polls=2)
         self.most = most
+        self._status = status
         self.refused: list[int] = []
 
     async def create(self, name: str, file_id: str) -> BatchStatus:
@@ -191,22 +193,25 @@ class FullQueue(MemoryBatchApi):
         )
         if waiting + (size := len(self._files[int(file_id)])) > self.most:
             self.refused.append(size)
-            raise RetryableError("rate_limit", "HTTP 429 token_limit_exceeded: Enqueued token limit reached")
+            raise classify(
+                ErrorResponse(self._status, "token_limit_exceeded", "Enqueued token limit reached")
+            )
         return await super().create(name, file_id)
 
 
 @check_each(
-    ("largest", "most", "refused", "created"),
+    ("largest", "status", "refused", "created"),
     [
         # Half as many fit; the next ones are refused until the first batch has ended.
-        (1000, 130, [249, 124], [124, 124, 1]),
-        (120, 130, [120], [120, 120, 9]),
+        (1000, 429, [249, 124], [124, 124, 1]),
+        (1000, 400, [249, 124], [124, 124, 1]),
+        (120, 429, [120], [120, 120, 9]),
     ],
 )
 def test_a_batch_that_finds_the_queue_full_is_smaller_or_waits(
-    largest: int, most: int, refused: list[int], created: list[int], tmp_path: Path
+    largest: int, status: int, refused: list[int], created: list[int], tmp_path: Path
 ) -> None:
-    api, spend_limit = FullQueue(BatchTerms(largest, 10**6, 10**6), most), SpendLimit()
+    api, spend_limit = FullQueue(BatchTerms(largest, 10**6, 10**6), 130, status), SpendLimit()
     result = virtual_time.run(judge(api, tmp_path / "v.sqlite", spend_limit=spend_limit))
     assert result.stopped is None
     assert (api.refused, [len(batch) for batch in api.batches]) == (refused, created)
