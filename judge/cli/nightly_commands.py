@@ -112,7 +112,7 @@ def set_(
     last = read_last_judged_night(folder)
     if not (last or earlier):
         print_message(
-            "{folder} has no night yet; if the nights are in another folder, add --folder with its name",
+            "{folder} has no night yet; if the nights are in another folder, name it with --folder",
             folder=folder,
         )
     if last and last.assessor != pointer.assessor:

@@ -71,7 +71,7 @@ def test_the_folder_of_nights_is_known_from_the_night_and_hints_name_both(
     assert "--folder" not in done.stdout
     elsewhere = small_project.folder / "elsewhere"
     assert (
-        f"{elsewhere} has no night yet; if the nights are in another folder, add --folder with its name\n"
+        f"{elsewhere} has no night yet; if the nights are in another folder, name it with --folder\n"
         in run_judge("baseline", "set", place, "--folder", elsewhere).stdout
     )
     assert small_project.run_night(small_project.begin_day())["status"] == "fine"
