@@ -37,16 +37,16 @@ from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.labelling_plan import read_pair_plan
 from judge.runs.load import (
     CONFIG_FILE,
-    RecordedOptions,
     find_store,
     load_run,
     load_run_without_labels,
     load_runs,
     load_summary,
-    read_config_if_there,
+    read_options,
 )
 from judge.runs.missing_grades import check_grades
 from judge.runs.record_json import to_json
+from judge.runs.results_file import open_results
 from judge.runs.run_result import RunResult
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
     with translate_run_errors(paths[0]):
         loaded = load_runs(paths)
         for path, name in zip(paths, loaded, strict=True):
-            check_grades(name, load_current_summary(RunFolder(path)), path)
+            check_grades(name, open_results(path / "results.json")[0], path)
         first = next(iter(loaded.values()))
         more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
         combined = combine_runs(loaded, more)
@@ -286,8 +286,7 @@ def add_model(config: Config, run: Path) -> Config:
     """
     if config.model:
         return config
-    recorded = read_config_if_there(RunFolder(run))
-    options = recorded.options if recorded else RecordedOptions()
+    options = read_options(RunFolder(run))
     model, address, place = options.model or "", options.base_url, run / CONFIG_FILE
     if split_address(model)[1]:
         raise InputError(

@@ -69,8 +69,7 @@ def annotate(
     make_policy(address.host, address.port, address.token)
     loaded = load.load_run_without_labels(RunFolder(run))
     keys, reserve = read_plan(plan, loaded.pool) if plan else (draw_pairs_to_label(loaded.pool), frozenset())
-    config = load.read_config_if_there(RunFolder(run))
-    today = config.options.as_of if config else None
+    today = load.read_options(RunFolder(run)).as_of
     with open_labels(run, who) as labels, _open_socket(address) as listener:
         ordered = order_pairs(loaded.pool, keys, labels.who)
         of_pairs = plan if plan and make_design_path(plan).exists() else None

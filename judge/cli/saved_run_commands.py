@@ -31,7 +31,7 @@ def score(
     from judge.cli.render import run_tables
     from judge.cli.render.tables import print_parts
     from judge.runs.folder import RunFolder, translate_run_errors
-    from judge.runs.load import RecordedConfig, read_config_if_there
+    from judge.runs.load import read_options
 
     typed = list_typed_options(context)
     parameters = ("costs", "weights", "base_url", "feedback", "store")
@@ -48,8 +48,8 @@ def score(
     if result.incomplete and not run_tables.has_grades(result):
         raise result.incomplete
     with translate_run_errors(run):
-        recorded = (read_config_if_there(RunFolder(run)) or RecordedConfig()).options
-        print_parts(run_tables.iter_run_parts(result, saved=save, min_coverage=recorded.min_coverage))
+        least = read_options(RunFolder(run)).min_coverage
+        print_parts(run_tables.iter_run_parts(result, saved=save, min_coverage=least))
 
 
 def compare(
@@ -57,7 +57,7 @@ def compare(
     measures: Annotated[
         str | None, make_option('Measures to compare engines by (default: the first), e.g. "AP@10".')
     ] = None,
-    pairs: Annotated[int, make_option("Maximum number of pairs of engines per measure.", min=0)] = 21,
+    pairs: Annotated[int, make_option("Maximum number of pairs of engines per measure.", min=1)] = 21,
     against: Annotated[
         str | None,
         make_option("Compare the engines of one run with this one only: fewer pairs, narrower intervals."),
@@ -68,7 +68,8 @@ def compare(
     from judge import api
     from judge.cli.render import comparison_tables
     from judge.cli.render.tables import print_parts
-    from judge.runs.folder import translate_run_errors
+    from judge.runs.folder import RunFolder, translate_run_errors
+    from judge.runs.load import read_options
 
     names = parse_measure_names(measures)
     summary = api.compare(*runs, measures=names or (), against=against)
@@ -82,7 +83,8 @@ def compare(
                 summary = replace(summary, comparisons=comparisons)
             print_json(summary)
         else:
-            print_parts(comparison_tables.iter_comparison_parts(summary, runs[0], names, pairs))
+            least = min(read_options(RunFolder(run)).min_coverage for run in runs)
+            print_parts(comparison_tables.iter_comparison_parts(summary, runs[0], names, pairs, least))
 
 
 @takes_options(lambda name, _: name in ("base_url", "store"))

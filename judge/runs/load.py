@@ -115,6 +115,11 @@ def read_config_if_there(folder: RunFolder) -> RecordedConfig | None:
     return read_config(folder) if (folder.path / CONFIG_FILE).exists() else None
 
 
+def read_options(folder: RunFolder) -> RecordedOptions:
+    """Return the options of the run in `folder`, the defaults without config.json; raise as `read_config`."""
+    return (read_config_if_there(folder) or RecordedConfig()).options
+
+
 def find_store(folder: RunFolder, chosen: str | Path | None) -> Path:
     """Return the file of the verdict store: the one that the user has `chosen`, else that of the run.
 
@@ -124,9 +129,8 @@ def find_store(folder: RunFolder, chosen: str | Path | None) -> Path:
     """
     if chosen:
         return Path(chosen)
-    config = read_config_if_there(folder)
+    recorded_store = read_options(folder).store
     with translate_run_errors(folder.path):
-        recorded_store = config.options.store if config else None
         if not recorded_store or not Path(recorded_store).exists():
             return folder.own_store
     if Path(recorded_store).parent.resolve() == folder.path.parent.resolve():

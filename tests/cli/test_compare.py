@@ -18,7 +18,14 @@ from rich.console import Console
 from judge.assess.progress import RepeatProgress
 from judge.cli.progress_display import ProgressBar
 from tests.support.command_line import make_words, run_judge
-from tests.support.factories import make_rows, read_results, read_summary, reply_with_grade, write_rows
+from tests.support.factories import (
+    list_rows,
+    make_rows,
+    read_results,
+    read_summary,
+    reply_with_grade,
+    write_rows,
+)
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 Row = dict[str, Any]
@@ -232,6 +239,20 @@ def test_an_unknown_measure_or_pair_is_refused(runs: Path) -> None:
     assert "engines are not compared by AP(own)@5; name one of these measures: nDCG@5" in refused
     assert run_refused(runs / "night1", "--measures", "AP(own)@5", "--json") == refused
     assert "P@30" in run_refused(runs / "night1", "--measures", "P@30")
+    result = run_judge("compare", runs / "night1", "--pairs", 0)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.endswith("judge: --pairs is '0'; it must be at least 1\n")
+
+
+def test_enough_is_judged_where_the_run_says_so(tmp_path: Path) -> None:
+    rows: list[Row] = [*list_rows({"q1": {"bing": ("what", "q1")}, "q2": {"bing": ("what",)}})]
+    rows.append({**rows[-1], "rank": 2, "snippet": None})
+    words = ("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "lexical", "--out", tmp_path / "run")
+    assert run_judge(*words, "--min-coverage", 0.7).returncode == 0
+    assert "has no grade" not in run_judge("compare", tmp_path / "run").stdout
+    assert run_judge(*words, "--min-coverage", 0.8).returncode == 3
+    printed = run_judge("compare", tmp_path / "run").stdout
+    assert printed.startswith("1 of 4 judgments has no grade (coverage 75.0%): the text is missing (1).")
 
 
 def test_a_measure_that_the_runs_do_not_have_is_computed(runs: Path, tmp_path: Path) -> None:
@@ -305,6 +326,14 @@ def test_two_runs_are_compared_on_one_pool(runs: Path) -> None:
     assert both["nDCG@5"]["n"] == 9
     printed = run_judge("compare", runs / "night1", runs / "night2").stdout
     assert printed.startswith("\n".join(result["remarks"]))
+
+
+def test_results_and_judgments_are_enough_for_a_comparison_of_runs(runs: Path, tmp_path: Path) -> None:
+    copies = [Path(shutil.copytree(runs / name, tmp_path / name)) for name in ("night1", "night2")]
+    for copy in copies:
+        (copy / "summary.json").unlink()
+    both = run_compare(runs / "night1", runs / "night2")
+    assert run_compare(*copies) == {**both, "runs": list(map(str, copies))}
 
 
 def test_the_order_of_the_runs_never_changes_a_number(runs: Path) -> None:

@@ -17,6 +17,7 @@ from judge.measure.numeric import rank_engines
 from judge.measure.segments import SegmentResult
 from judge.measure.stability import MeasureStability
 from judge.messages import round_count
+from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, selftest_sentences
 from judge.report.comparison_sentences import (
     choose_headline,
@@ -47,14 +48,20 @@ from judge.report.run_warnings import (
 
 
 def iter_comparison_parts(
-    summary: Summary, run: Path, measures: Iterable[str] | None, max_comparisons: int
+    summary: Summary,
+    run: Path,
+    measures: Iterable[str] | None,
+    max_comparisons: int,
+    min_coverage: float = MIN_COVERAGE,
 ) -> Iterator[Part]:
     """Yield the answer, then the numbers behind it, and a legend.
 
     At most `max_comparisons` are shown for each of `measures` (None: the first that engines are compared
-    by). `run` is the folder of the run, for commands. Raises InputError when the run has no such measure.
+    by). `run` is the folder of the run, for commands. What is missing stands first where less than
+    `min_coverage` is judged. Raises InputError when the run has no such measure.
     """
     chosen = summary.choose_measures(measures)
+    yield warn_incomplete(t, summary, min_coverage)
     yield from _describe_result(summary, run, chosen[0] if chosen else None, max_comparisons)
     parts = list(_iter_tables(summary, chosen, max_comparisons))
     yield from parts
@@ -128,7 +135,6 @@ def _explain_tables(tables: Iterable[Table], outcomes: Collection[str], measures
 
 
 def _describe_result(summary: Summary, run: Path, measure: str | None, max_comparisons: int) -> Iterator[str]:
-    yield warn_incomplete(t, summary)
     yield from map(t, (*warn_without_results(summary), *warn_without_text(summary), *summary.remarks))
     judged = format_pair_count(t, summary.pairs)
     yield t(
