@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from datetime import date
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
@@ -102,14 +103,14 @@ def to_json(record: object, *, with_defaults: bool = False) -> JsonDict:
     A text with half a surrogate pair stays as it is.
     """
     if isinstance(record, msgspec.Struct):
-        return cast(JsonDict, msgspec.to_builtins(record, enc_hook=str))
+        return cast(JsonDict, msgspec.to_builtins(record, enc_hook=str.__str__))
     adapter = build_adapter(cast(Any, type(record)))
     dump = partial(adapter.dump_python, record, exclude_defaults=not with_defaults, warnings=False)
     value: JsonDict
     try:
         value = dump(mode="json")
     except UnicodeEncodeError:  # half a surrogate pair
-        value = json.loads(json.dumps(dump(), default=str))
+        value = json.loads(json.dumps(dump(), default=date.isoformat))
     return value
 
 

@@ -150,7 +150,7 @@ ALL_INDICES: Container[int] = range(maxsize)
 #: The lines before and after those of the queries.
 _QUERIES, _END = f"{_LAST_KEY}: [\n", "]}\n"
 _entry_decoder = msgspec.json.Decoder(QueryEntry)
-_encode_entry = msgspec.json.Encoder(enc_hook=str).encode  # a message is a text
+_encode_entry = msgspec.json.Encoder(enc_hook=str.__str__).encode  # a message is a text
 #: What yields the queries in reading order, each time from the start; only those at the given indices.
 ReadQueries = Callable[[Container[int]], Iterable[QueryEntry]]
 

@@ -47,6 +47,12 @@ def test_judgments_come_back_in_the_order_of_their_places(order: Sequence[int], 
     assert b"".join(log.read_lines()).decode() == "".join(dump_judgments(MANY))
 
 
+def test_equal_numbers_of_two_types_are_written_as_dump_json_writes_them() -> None:
+    one, two = (make_judgment(1, params={"seed": seed}) for seed in (10**16, 1e16))
+    assert list(dump_judgments([one, two])) == [*dump_judgments([one]), *dump_judgments([two])]
+    assert '"params": {"seed": 1e+16}' in "".join(dump_judgments([one, two]))
+
+
 def test_two_readers_do_not_disturb_each_other(tmp_path: Path) -> None:
     log = store_judgments(MANY, tmp_path)
     assert all(one == two for one, two in zip(log, log, strict=True))

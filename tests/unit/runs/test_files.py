@@ -4,6 +4,7 @@ import csv
 import json
 import random
 from collections import defaultdict
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,11 @@ def test_json_lines_survive_every_reader() -> None:
 def test_half_a_surrogate_pair_stays_in_the_json_of_a_record() -> None:
     text = CleanedText(title=Message("{name}", name="\ud800"), snippet="é\udfff")
     assert to_json(text) == {"title": "\ud800", "snippet": "é\udfff"}
+
+
+def test_a_value_that_json_does_not_have_is_refused() -> None:
+    with pytest.raises(TypeError):  # a text such as "0.5" would stand in the file
+        to_json(CleanedText(title=Fraction("0.5"), snippet=""))  # type: ignore[arg-type]
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
