@@ -25,6 +25,10 @@ from judge.records import CONTENT_FILTER, Judgment, PairKey
 #: What a run judges: the dataset of a user, that of a night, or the canaries of a night.
 RunKind = Literal["run", "night", "canaries"]
 
+#: Why there is nothing to judge where no engine has answered, and what to do.
+NO_RESULT = Message(
+    "there is nothing to judge: the dataset has errors of engines and no result; collect the results again"
+)
 #: Errors of a question that has them again when the same command runs again.
 _FINAL = frozenset({CONTENT_FILTER, "too_long"})
 
@@ -139,10 +143,7 @@ def _check_pairs(
         )
         return _make_incomplete(judging.stopped, message)
     if not summary.judgments and any(engine.errors for engine in summary.engines.values()):
-        return RunIncomplete(
-            "there is nothing to judge: the dataset has errors of engines and no result;"
-            " collect the results again"
-        )
+        return RunIncomplete(NO_RESULT)
     if member := summary.find_incomplete_member(min_coverage):
         # A pair without a text is the same failure of every member.
         failures = {

@@ -91,7 +91,8 @@ class ListComparison:
 def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
     """Return the comparison of the engines on the queries that neither failed on.
 
-    The engines of the comparison are sorted by name. Raises InputError when one is not in the run.
+    The engines of the comparison are sorted by name. Raises InputError when one is not in the run, or there
+    is no such query.
     """
     for engine in (a, b):
         if engine not in run.dataset.engines:
@@ -117,6 +118,13 @@ def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
         for engine, order in ((a, lists), (b, lists[::-1])):
             lines = [*show_snippets(order[0], "A"), *show_snippets(order[1], "B")]
             to_ask[query_id, engine] = make_question_pair(query, lines)
+    if not (equal or to_ask):
+        raise InputError(
+            "there is nothing to compare: on each query, {a!r} or {b!r} failed or has no row; collect the"
+            " results again, or name two other engines",
+            a=a,
+            b=b,
+        )
     return ListComparison(a, b, tuple(equal), to_ask)
 
 

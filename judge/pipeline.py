@@ -21,7 +21,7 @@ from judge.assess.progress import NullProgress, ProgressListener
 from judge.characters import estimate_tokens
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
-from judge.completeness import RunKind, check_run, explain_stop
+from judge.completeness import NO_RESULT, RunKind, check_run, explain_stop
 from judge.config.run import Config
 from judge.dataset.dataset_warnings import describe_empty_lists, describe_results_without_text
 from judge.dataset.label_files import read_feedback
@@ -285,6 +285,15 @@ def _estimate_questions(
 
 def _iter_remarks(config: Config, selection: PairSelection) -> Iterator[str]:
     """Yield how many pairs options leave out or add, and costs that are not estimated."""
+    if not selection.pool.pairs and any(ranking.error for ranking in selection.dataset.rankings):
+        yield NO_RESULT
+    if selection.labels:
+        yield Message(
+            "Pairs whose grade comes from {source!r}: {count:,} of {pairs:,}.",
+            source=selection.labels.source,
+            count=len(selection.labelled),
+            pairs=len(selection.pool.pairs),
+        )
     if config.near_duplicates:
         yield Message(
             "Near-duplicates, which take the judgment of another snippet of their query: {count:,} of"

@@ -81,16 +81,20 @@ def print_wrapped(text: str) -> None:
 def wrap_text(text: str, stream: TextIO) -> str:
     """Return a text in lines as wide as the terminal `stream`, unchanged where that is a pipe or a file.
 
-    Lines break between words. A longer word, such as a path, stays whole, so that it can be copied. The
-    lines of an item of a list, or of an indented text, begin below its first word.
+    Each line is broken as by `wrap_line`.
     """
     if not stream.isatty():
         return text
     width = make_console(stderr=stream is sys.stderr).width
-    return "\n".join(_wrap_line(line, width) for line in text.split("\n"))
+    return "\n".join(wrap_line(line, width) for line in text.split("\n"))
 
 
-def _wrap_line(line: str, width: int) -> str:
+def wrap_line(line: str, width: int) -> str:
+    """Return a line in lines of at most `width` columns, which break between words.
+
+    A longer word, such as a path, stays whole, so that it can be copied. The lines of an item of a list, or
+    of an indented text, begin below its first word.
+    """
     indent = len(line) - len(line.removeprefix("- ").lstrip(" "))
     start, text = line[:indent], line[indent:]
     breaks = [

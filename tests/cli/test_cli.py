@@ -325,6 +325,17 @@ def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(
     assert folder.name.startswith("night-lexical-")
 
 
+def test_estimate_says_why_there_is_nothing_to_judge(tmp_path: Path) -> None:
+    rows = [{"query": "tea", "engine": "a", "snippet": "green tea", "expected": ["x"]}]
+    labelled = run_judge("estimate", write_rows(tmp_path / "labelled.jsonl", rows), "-m", "expected")
+    assert labelled.stdout.startswith(
+        "1 result, 0 pairs to judge, 1 repeat\nPairs whose grade comes from 'expected': 1 of 1.\n"
+    )
+    rows = [{"query": "tea", "engine": "a", "error": "HTTP 500"}]
+    failed = run_judge("estimate", write_rows(tmp_path / "failed.jsonl", rows), "-m", "lexical")
+    assert "\nthere is nothing to judge: the dataset has errors of engines and no result; " in failed.stdout
+
+
 def test_estimate_counts_what_is_still_to_be_paid(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 10))
     with LoopbackServer(reply_with_grade) as server:

@@ -130,6 +130,15 @@ def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: Loo
     assert not server.requests
 
 
+def test_engines_without_a_shared_query_are_refused_before_a_call(tmp_path: Path) -> None:
+    rows = [{"query_id": "q", "query": "what", "engine": engine, "error": "500"} for engine in "xy"]
+    data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "run"
+    assert run_judge("run", data, "-m", "lexical", "--out", out).returncode == 3
+    result = run_judge("sidebyside", out, "x", "y", "-m", "openai:fake", "--base-url", "http://127.0.0.1:9")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "there is nothing to compare: on each query, 'x' or 'y' failed" in result.stderr
+
+
 def test_help_offers_the_models_that_write_texts() -> None:
     forms = "openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME"
     for command, offer in (("sidebyside", f"{forms}."), ("selftest", f"{forms} or lexical.")):

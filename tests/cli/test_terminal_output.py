@@ -16,6 +16,7 @@ from judge.characters import count_columns
 from judge.cli.main import main
 from judge.cli.render.screen import Screen
 from judge.cli.terminal import SafeTextStream
+from judge.example import find_dataset
 from tests.support.cases import check_each
 from tests.support.command_line import run_judge
 from tests.support.factories import make_rows, write_rows
@@ -224,6 +225,11 @@ def test_messages_break_between_words_on_a_terminal_and_nowhere_else(language: s
     # A path that is longer than a line stays whole.
     assert all(count_columns(line) <= 80 or str(folder) in line for line in lines)
     assert any(line.endswith(f"{folder}/data.jsonl.raw.jsonl") for line in lines)
+
+
+def test_the_address_of_a_price_list_stays_whole() -> None:
+    out, _ = run_in_terminal("estimate", find_dataset(), "-m", "openai:gpt-4o-mini", columns=60)
+    assert "(https://github.com/pydantic/genai-prices/blob/main/prices/providers/openai.yml)\n" in out
 
 
 def test_a_chinese_message_fits_the_terminal_and_keeps_the_option_it_suggests(

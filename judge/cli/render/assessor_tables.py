@@ -15,7 +15,6 @@ from judge.pricing.prices import FREE_PRICE
 from judge.report.display_text import (
     format_call_count,
     format_new_call_count,
-    format_pair_count,
     format_share,
 )
 from judge.report.facts import describe_cost
@@ -33,7 +32,7 @@ def describe_estimate(estimate: RunEstimate) -> Iterator[str]:
     yield t(
         "{results}, {pairs}, {repeats}",
         results=t.translate_plural("{count:,} result", "{count:,} results", estimate.results),
-        pairs=format_pair_count(t, estimate.pairs),
+        pairs=t.translate_plural("{count:,} pair to judge", "{count:,} pairs to judge", estimate.pairs),
         repeats=t.translate_plural("{count:,} repeat", "{count:,} repeats", estimate.repeats),
     )
     yield from map(t, estimate.remarks)

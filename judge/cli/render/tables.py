@@ -11,7 +11,7 @@ from rich.console import Console, Group
 from rich.table import Column, Table
 from rich.text import Text
 
-from judge.cli.terminal import make_console, t
+from judge.cli.terminal import make_console, t, wrap_line
 from judge.report.display_text import escape_hidden, format_plain_number
 
 #: A line of text, which is escaped when it is printed; a line with a style; a table; a table and those that
@@ -99,7 +99,7 @@ def escape_line(text: str) -> Text:
 
 
 def print_parts(parts: Iterable[Part], console: Console | None = None) -> None:
-    """Print tables, and each text that is not empty on one line; see `escape_line`.
+    """Print tables, and each text that is not empty, as `escape_line` and `wrap_line` return it.
 
     Where a table is too wide, the other columns follow in tables with the same names. Long names fold. In a
     terminal that is narrower than one column of numbers, lines break; rich would drop whole columns, the
@@ -123,4 +123,5 @@ def print_parts(parts: Iterable[Part], console: Console | None = None) -> None:
         elif not isinstance(part, str):
             console.print(part)
         elif part:
-            console.print(escape_line(part))
+            # Rich breaks long words, which a user copies.
+            console.file.write(f"{wrap_line(escape_line(part).plain, console.width)}\n")

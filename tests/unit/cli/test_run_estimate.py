@@ -42,7 +42,7 @@ def render_estimate(*result: dict[str, Any]) -> list[str]:
 
 def test_an_estimate_says_what_it_goes_by() -> None:
     assert render_estimate(ESTIMATE) == [
-        "3,000 results, 2,000 pairs, 1 repeat",
+        "3,000 results, 2,000 pairs to judge, 1 repeat",
         "2,000 judgments: 500 without a call, 1,500 calls to pay",
         "about 900,000 tokens in, 90,000 out (from 1,234 earlier calls)",
         "about $0.47; a million tokens cost $0.4 in, $0.1 cached, $1.2 out as of 2026-07-02"
@@ -53,7 +53,7 @@ def test_an_estimate_says_what_it_goes_by() -> None:
 
 def test_an_estimate_for_a_model_in_this_process_has_no_tokens_and_no_calls_to_pay() -> None:
     assert render_estimate({**ESTIMATE, "price": FREE_PRICE, "usd": 0.0}) == [
-        "3,000 results, 2,000 pairs, 1 repeat",
+        "3,000 results, 2,000 pairs to judge, 1 repeat",
         "2,000 judgments: 500 without a call, 1,500 to make in this process, at no cost",
     ]
 
