@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from judge.analysis.summary import Summary
 from judge.dataset.dataset_warnings import describe_empty_lists, describe_results_without_text
 from judge.flags import TEXT_CUT, TEXT_MISSING
-from judge.measure.measures import name_mean
+from judge.measure.measures import name_mean, parse_measure
 from judge.measure.sensitivity import MIN_DIFFERENCE, FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import Message, NameList, Translator
 from judge.records import CONTENT_FILTER, LEXICAL, MIN_COVERAGE
@@ -71,7 +71,8 @@ def iter_warnings(t: Translator, summary: Summary, min_coverage: float = MIN_COV
     yield from assessor_sentences.warn_assessors(t, summary)
     if summary.coverage >= min_coverage:
         yield _warn_unjudged(t, summary)
-    yield from _describe_open_means(t, summary)
+    yield from describe_left_out(t, summary)
+    yield from _describe_ranges(t, summary)
     yield from describe_limits(t, summary)
     yield from _warn_results(t, summary)
     yield from describe_undefined(t, summary)
@@ -241,20 +242,34 @@ def advise_on_failures(t: Translator, failures: Mapping[str, int], *, waiting: b
     )
 
 
-def _describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield what unjudged snippets leave open about the engines' means by the first measure."""
+def describe_left_out(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield on how many queries unjudged snippets leave a measure without a value.
+
+    That is for the first measure, and for each other one that has no mean of an engine.
+    """
+    measures: dict[str, list[str]] = {}
+    for measure in summary.measures:
+        means = {name: engine.measures[measure] for name, engine in summary.engines.items()}
+        unknown = {name: f"{mean.unknown:,}" for name, mean in means.items() if mean.unknown}
+        if measure == summary.measures[0] or any(means[name].mean is None for name in unknown):
+            measures.setdefault(_join_by_engine(t, summary, unknown), []).append(name_mean(measure))
+    for engines, names in measures.items():
+        if engines:
+            yield t(
+                "{measure}: queries left out until more is judged (no snippet of the query is judged, none of"
+                " the engine on any query, or none judged in the pool is relevant): {engines}",
+                measure=t.join(names),
+                engines=engines,
+            )
+
+
+def _describe_ranges(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield the range of the engines' means by the first measure over all grades of unjudged snippets."""
     first = summary.measures[0]
-    means = {name: engine.measures[first] for name, engine in summary.engines.items()}
-    if unknown := {name: f"{mean.unknown:,}" for name, mean in means.items() if mean.unknown}:
-        yield t(
-            "{measure}: queries left out until more is judged (no snippet of the query is judged, none of the"
-            " engine on any query, or none judged in the pool is relevant): {engines}",
-            measure=name_mean(first),
-            engines=_join_by_engine(t, summary, unknown),
-        )
     ranges = {
         name: t("{low} to {high}", low=f"{lowest:.3f}", high=f"{highest:.3f}")
-        for name, mean in means.items()
+        for name, engine in summary.engines.items()
+        for mean in [engine.measures[first]]
         for lowest, highest in [mean.bounds]
         if lowest is not None and highest is not None and (lowest, highest) != (mean.mean, mean.mean)
     }
@@ -269,13 +284,13 @@ def _describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
 def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield how many queries a measure leaves out because it is undefined on them."""
     for measure, count in summary.undefined.items():
-        why = t("no relevant snippet in the pool")
-        if measure.startswith("nDCG") and summary.relevant_from > 1:  # grade 1 is a gain, and not relevant
+        kind, why = parse_measure(measure).kind, t("no relevant snippet in the pool")
+        if kind.gains == "grade" and summary.relevant_from > 1:  # grade 1 is a gain, and not relevant
             why = t("no snippet in the pool has a grade above 0")
-        # Judged is the only measure that is undefined for one engine alone.
+        # Only the share of judged results is undefined for one engine alone.
         yield t(
             "{measure} leaves out {count:,} of {queries} or fewer for each engine: its list has no result."
-            if measure.startswith("Judged")
+            if kind.gains is None
             else "{measure} leaves out {count:,} of {queries}: {why}.",
             measure=name_mean(measure),
             count=count,

@@ -40,6 +40,7 @@ from judge.report.display_text import (
 )
 from judge.report.page_tables import COLUMN_NOTES, COUNT_COLUMNS
 from judge.report.run_warnings import (
+    describe_left_out,
     describe_measures,
     warn_incomplete,
     warn_without_results,
@@ -83,6 +84,7 @@ def _iter_tables(summary: Summary, measures: Sequence[str], max_comparisons: int
     means = list(iter_mean_cells(summary, measures or [main]))
     yield make_engine_table(t("mean"), summary, means)
     yield from explain_brackets(cell for _, cells in means for cell in cells)
+    yield from describe_left_out(t, summary)
     for measure in measures:
         yield from _iter_comparisons(summary, measure, max_comparisons)
     yield from _describe_segments(summary, measures[0] if measures else main)

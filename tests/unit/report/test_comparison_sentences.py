@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from judge.analysis.summary import DecidingQueries, DecidingQuery, Summary
+from judge.cli.render.comparison_tables import iter_comparison_parts
 from judge.measure.compare import PairComparison, compare_engines, describe_outcome
 from judge.measure.engine_summary import average_engines
 from judge.measure.intervals import StatisticValue
@@ -504,6 +505,27 @@ def test_why_a_query_has_no_value_is_told_by_measure_and_scale() -> None:
     by_grade_1 = replace(nothing, relevant_from=1)
     reasons = {text.partition(": ")[2] for text in run_warnings.describe_undefined(ENGLISH, by_grade_1)}
     assert reasons == {"no relevant snippet in the pool."}
+
+
+def test_a_mean_that_unjudged_snippets_leave_unknown_has_its_reason_once() -> None:
+    run = make_run(
+        {"A": {"q": ["one", "two"]}},
+        {("q", "one"): 0, ("q", "two"): None},
+        measures="P@5 nDCG@5 AP@5",
+        depth=5,
+    )
+    summary = summarise_run(run)
+    assert [mean.mean for mean in summary.engines["A"].measures.values()] == [0.0, None, None]
+    reason = (
+        "nDCG@5 and MAP@5: queries left out until more is judged (no snippet of the query is judged, none of"
+        " the engine on any query, or none judged in the pool is relevant): A 1"
+    )
+    assert list(run_warnings.describe_left_out(ENGLISH, summary)) == [reason]
+    for texts in (
+        run_warnings.iter_page_warnings(ENGLISH, summary),
+        iter_comparison_parts(summary, Path("run"), None, 9),
+    ):
+        assert [*texts].count(reason) == 1
 
 
 def test_a_measure_of_lists_says_that_each_engine_leaves_out_queries_of_its_own() -> None:
