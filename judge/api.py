@@ -190,6 +190,16 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     path = _to_path("qrels", qrels)
     loaded = load_run_without_labels(folder)
     labels = load_labels(path, loaded.dataset, loaded.pool, loaded.spec.scale, labels_scale)
+    with suppress(InputError):  # whole queries have no plan of pairs
+        read_pair_plan(path, loaded)
+        words = ["judge", "agree", str(run), "--qrels", str(path), "--plan", str(path)]
+        hint = Message(
+            "the pairs of {file} were drawn to compare engines, and are no random sample; for the order of"
+            " the engines by these labels: {command}",
+            file=path,
+            command=shlex.join(words),
+        )
+        labels = replace(labels, warnings=(*labels.warnings, hint))
     with translate_run_errors(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
         agreement = replace(compare_with_labels(loaded, labels), grades=load_summary(folder).grades)

@@ -789,6 +789,12 @@ def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
         plan, lambda row: read_stated_grade(row["snippet"]) if row["snippet_id"] in unsure else ""
     )
     assert "5 of 60 drawn pairs have a label" in run_refused(unfair_run, "--qrels", few, "--plan", plan)
+    plan.write_bytes(sure.read_bytes())
+    command = f"judge agree {unfair_run} --qrels {plan} --plan {plan}"
+    assert f"are no random sample; for the order of the engines by these labels: {command}\n" in run_agree(
+        unfair_run, "--qrels", plan
+    )
+    assert command not in run_agree(unfair_run, "--qrels", sure)
 
 
 def test_a_run_of_one_engine_has_no_plan_of_pairs(tmp_path: Path) -> None:
