@@ -49,7 +49,7 @@ from judge.runs.record_json import to_json
 if TYPE_CHECKING:
     import aiohttp
 
-#: The last message sent to the webhook, without its link; the same message is not sent twice.
+#: The last message sent to the webhook, in English and without its link; the same one is not sent twice.
 _SENT_FILE = "webhook.txt"
 #: The most bytes of a message in UTF-8; Feishu and DingTalk take 20 kB, WeCom less.
 _MESSAGE_BYTES = 12_000
@@ -107,13 +107,14 @@ def _send(
 ) -> str:
     """Send the message to the webhook, unless it was sent before; return a line about that.
 
-    A message that differs in its link alone is the same: the page of a job has another address on each start.
+    A message that differs in its link or language alone is the same: the page of a job has another address on
+    each start, and a person who starts the night again can have another language than its schedule.
     """
     link = webhook.link.replace("{date}", record.date.isoformat()) or _make_job_url(environ)
     max_bytes = (_WECOM_BYTES if webhook.kind == "wecom" else _MESSAGE_BYTES) - len(f"\n{link}".encode())
-    lines = [night_texts.format_plain(line) for line in (message.title, *message.lines)]
-    text = "\n".join((*_truncate_lines(lines, max_bytes), *filter(None, [link])))
-    sent = "\n".join((webhook.kind, *lines, ""))
+    text = "\n".join((*_truncate_lines(_list_lines(message), max_bytes), *filter(None, [link])))
+    # In another language it is the same message.
+    sent = "\n".join((webhook.kind, *_list_lines(night_texts.make_message(record)), ""))
     with suppress(OSError, UnicodeDecodeError):
         if read_text(files.path / _SENT_FILE) == sent:
             return t("webhook: {kind} message was sent before", kind=webhook.kind)
@@ -127,6 +128,10 @@ def _send(
         )
     files.write(_SENT_FILE, [sent])
     return t("webhook: {kind} message was sent", kind=webhook.kind)
+
+
+def _list_lines(message: NightMessage) -> list[str]:
+    return [night_texts.format_plain(line) for line in (message.title, *message.lines)]
 
 
 def _truncate_lines(lines: Iterable[str], max_bytes: int) -> Iterator[str]:
@@ -300,10 +305,13 @@ async def _post(kind: str, url: str, body: JsonDict, seconds: float) -> tuple[st
                 URL(url, encoded=True), data=dump_json(body).encode(), headers=headers, allow_redirects=False
             ) as response,
         ):
-            if response.status >= 300:
-                return f"HTTP {response.status}", response.status in _RETRYABLE
-            rejects_with_200 = kind in ("feishu", "dingtalk", "wecom")
-            return await _read_rejection(response) if rejects_with_200 else "", False
+            if response.status < 300 and kind in ("json", "slack"):
+                return "", False
+            raw = await _read_start(response)
+            if response.status < 300:
+                return _find_rejection(raw), False
+            reason = "" if raw.lstrip().startswith(b"<") else raw.decode(errors="replace").strip()
+            return f"HTTP {response.status}: {reason}".removesuffix(": "), response.status in _RETRYABLE
     except (OSError, aiohttp.ClientError, ValueError) as error:
         return _explain_no_answer(error), not isinstance(error, ValueError)
 
@@ -323,18 +331,22 @@ def _explain_no_answer(error: Exception) -> Message:
     return Message(os.strerror(number) if number else type(reason).__name__)
 
 
-async def _read_rejection(response: aiohttp.ClientResponse) -> str:
-    """Return why Feishu (code), DingTalk or WeCom (errcode) rejected the message, empty if it did not."""
+async def _read_start(response: aiohttp.ClientResponse) -> bytes:
     try:
-        raw = await response.content.readexactly(_RESPONSE_BYTES)
+        return await response.content.readexactly(_RESPONSE_BYTES)
     except asyncio.IncompleteReadError as error:
-        raw = error.partial
+        return error.partial
+
+
+def _find_rejection(raw: bytes) -> str:
+    """Return why Feishu (code), DingTalk or WeCom (errcode) rejected the message, empty if it did not."""
     with suppress(ValueError, RecursionError):
         if isinstance(body := json.loads(raw), dict):
             code, reason = body.get("errcode", body.get("code", 0)), body.get("errmsg", body.get("msg", ""))
-            if code not in (0, "0"):
-                return Message("rejected with {code!r}: {reason}", code=code, reason=reason)
-    return ""
+            if code in (0, "0"):
+                return ""
+            return Message("rejected with {code!r}: {reason}", code=code, reason=reason)
+    return Message("the response is not that of such a webhook; check its address and the network")
 
 
 def _sign(key: str, text: str) -> str:

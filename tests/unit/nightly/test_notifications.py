@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from judge.messages import CHINESE
+from judge.messages import CHINESE, ENGLISH
 from judge.nightly import notifications
 from judge.nightly.night_texts import format_markdown, format_plain, make_message
 from tests.support.cases import check_each
@@ -255,8 +255,8 @@ def test_a_message_that_was_not_sent_is_sent_by_a_later_start(tmp_path: Path) ->
         webhook, record = notifications.Webhook("slack", server.url), parse_record(make_regression())
         messages = [notifications.publish(tmp_path, record, {}, webhook)[0][-1] for _ in range(2)]
     assert messages == [
-        "webhook: slack message was not sent: HTTP 404; to send it again, run judge nightly with --date"
-        " 2026-05-20",
+        "webhook: slack message was not sent: HTTP 404: no such bot; to send it again, run judge nightly with"
+        " --date 2026-05-20",
         "webhook: slack message was sent",
     ]
 
@@ -273,6 +273,16 @@ def test_a_job_that_runs_again_does_not_send_the_same_message_again(tmp_path: Pa
     assert messages == ["webhook: slack message was sent", "webhook: slack message was sent before"]
     assert request.body
     assert request.body["text"].endswith("\nhttps://github.example/our/search/actions/runs/9")
+
+
+def test_a_message_in_another_language_is_not_sent_again(tmp_path: Path) -> None:
+    with LoopbackServer(lambda requests: Reply(body="ok")) as server:
+        webhook, record = notifications.Webhook("slack", server.url), parse_record(make_regression())
+        messages = [
+            notifications.publish(tmp_path, record, {}, webhook, t)[0][-1] for t in (CHINESE, ENGLISH)
+        ]
+        assert len(server.requests) == 1
+    assert messages == ["webhook：已发送 slack 消息", "webhook: slack message was sent before"]
 
 
 def test_a_record_goes_through_json_unchanged() -> None:

@@ -77,6 +77,10 @@ def test_each_kind_speaks_its_format(kind: WebhookKind, answer: str, body: Mappi
         ("feishu", '{"code":19021,"msg":"sign match fail or timestamp is not within one hour"}', "19021"),
         ("dingtalk", '{"errcode":310000,"errmsg":"keywords not in content"}', "310000: keywords"),
         ("wecom", '{"errcode":93000,"errmsg":"invalid webhook url"}', "93000: invalid"),
+        # The page of a network that requires a login, or of an address that is no webhook.
+        ("feishu", "<html>login</html>", "is not that of such a webhook"),
+        ("dingtalk", "", "is not that of such a webhook"),
+        ("wecom", "[0]", "is not that of such a webhook"),
     ],
 )
 def test_what_is_refused_with_a_200_is_said_and_not_tried_again(
@@ -91,8 +95,13 @@ def test_what_is_refused_with_a_200_is_said_and_not_tried_again(
 def test_passing_faults_are_tried_three_times(status: int, tries: int) -> None:
     headers = {"Location": "/elsewhere"} if status == 302 else {}
     with LoopbackServer(lambda request: Reply(status=status, body="no", headers=headers)) as server:
-        assert post_night(server, "slack") == f"HTTP {status}"
+        assert post_night(server, "slack") == f"HTTP {status}: no"
         assert len(server.requests) == tries
+
+
+def test_a_page_of_html_is_left_out_of_the_error() -> None:
+    with LoopbackServer(lambda request: Reply(status=404, body="\n<html>no such page</html>")) as server:
+        assert post_night(server, "slack") == "HTTP 404"
 
 
 def test_a_fault_that_passes_is_no_fault() -> None:
@@ -136,7 +145,7 @@ def test_a_server_that_never_ends_its_answer_is_given_up() -> None:
 @pytest.mark.parametrize("body", ["[" * 9_000, '{"code": ' + "[" * 900 + "]" * 900 + "}", "x" * 1_000_000])
 def test_an_answer_that_nobody_can_read_ends_nothing(body: str) -> None:
     with LoopbackServer(lambda request: Reply(body=body)) as server:
-        post_night(server, "feishu")
+        assert post_night(server, "feishu")
         assert len(server.requests) == 1
 
 
