@@ -248,7 +248,7 @@ def _find_unavailable_engines(context: NightContext, run: RunResult) -> Mapping[
         "{reason}; correct the dataset, then: {command}"
         if not context.is_collected
         else "{reason}; to request the failed queries again: {command}"
-        if unavailable.keys() & errors.keys()
+        if any(not errors[name].startswith("unreadable") for name in unavailable.keys() & errors.keys())
         else "{reason}; check the settings of the engine, then: {command}",
         reason=unavailable[last],
         command=context.command,

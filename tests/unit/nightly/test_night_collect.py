@@ -222,6 +222,20 @@ def test_a_night_names_a_path_that_no_response_has(project: Nights) -> None:
     assert text in str(record["remarks"])
 
 
+def test_a_night_requests_no_response_again_that_its_table_cannot_read(project: Nights) -> None:
+    """So the advice is to correct the table; a new request for each query would be the same."""
+    table = f'[collect.engines.mine]\nurl = "{project.server.url}/find?q={{query}}"\nresults = "data.item"\n'
+    project.configure(tables=f'{table}proof = "data"\n')
+    text = project.toml.read_text(encoding="utf-8").replace('"tavily"]', '"tavily", "http:mine"]')
+    project.toml.write_text(text, encoding="utf-8")
+    (reason,) = cast("list[str]", project.run_night("2026-05-01")["reasons"])
+    requests = len(project.server.searched)
+    command = shlex.join(["judge", "nightly", str(project.toml), "--date", "2026-05-01"])
+    assert reason.endswith(f"; check the settings of the engine, then: {command}")
+    project.run_night("2026-05-01")
+    assert len(project.server.searched) == requests
+
+
 def test_a_fine_night_tells_of_its_power_everywhere(project: Nights) -> None:
     def answer(request: SearchRequest) -> Page:
         results = make_page(request).results
