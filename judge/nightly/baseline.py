@@ -20,6 +20,7 @@ from pydantic import Field
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.config.option_record import NIGHTS_FOLDER
+from judge.config.option_types import is_day
 from judge.errors import InputError, StoreError, explain_error
 from judge.files.filesystem import make_file_name, make_folder, read_text
 from judge.files.json_text import dump_json
@@ -111,7 +112,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     record = read_record(RunFolder(run))
     if problem := _find_problem(run, record):
         raise InputError("{run}: cannot be the baseline: {problem}", run=run, problem=problem)
-    store = record.quarantined_store if record else None
+    store = run / record.quarantined_store if record and record.quarantined_store else None
     loaded = load_run(RunFolder(run))
     texts = _read_files(run)
     if canaries := list_finished_canary_runs(run):  # the last one is of the assessor that ended the night
@@ -125,7 +126,8 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
         queries=len(loaded.dataset.queries),
         engines=tuple(loaded.dataset.engines),
         canaries=bool(canaries),
-        quarantined_store=Path(store).name if store else None,
+        # One that became the shared store is there no more.
+        quarantined_store=store.name if store and store.exists() else None,
     )
     folder = nights / _BASELINE_FOLDER
     for file, text in texts.items():
@@ -173,9 +175,14 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
     return None
 
 
+def make_backup_path(store: Path) -> Path:
+    """Return where the shared store stays after the quarantined `store` took its place."""
+    return store.with_name(store.name.replace(".drifted-", ".backup-"))
+
+
 def _find_store_problem(run: Path, store: Path, served: frozenset[str]) -> Message | None:
     """Return why the verdicts in the quarantined `store`, of the models `served`, are no baseline."""
-    if not store.exists():
+    if not (store.exists() or make_backup_path(store).exists()):
         return Message("its verdicts are in {store}, which does not exist; set a later night", store=store)
     canary_runs = map(RunFolder, list_finished_canary_runs(run))
     at_canaries = frozenset[str]().union(*(load_canary_grades(folder).served for folder in canary_runs))
@@ -217,7 +224,8 @@ def read_pointer(nights: Path) -> BaselinePointer | None:
         return None
     # Version 1 calls the store "apart".
     values["quarantined_store"] = values.get("quarantined_store") or values.get("apart")
-    advice = Message("set the baseline again: {command}", command=_format_set_command(nights))
+    command = _format_set_command(nights, values.get("name"))
+    advice = Message("set the baseline again: {command}", command=command)
     return from_json(BaselinePointer, values, str(path), advice)
 
 
@@ -238,19 +246,24 @@ def load_baseline(nights: Path) -> Baseline | None:
         with translate_run_errors(folder / pointer.id):
             return _load_baseline(folder, pointer)
     except InputError as error:
-        command = _format_set_command(nights)
+        command = _format_set_command(nights, pointer.name)
         raise InputError(
             "{error}; set the baseline again: {command}", error=error, command=command
         ) from error
 
 
-def _format_set_command(nights: Path) -> str:
-    """Return the command that makes the latest whole night the baseline, with RUN where there is none."""
+def _format_set_command(nights: Path, name: object = None) -> str:
+    """Return the command that makes the night `name`, by default the last baseline, the baseline.
+
+    It names the latest whole night where that one is not there, and RUN where no night is.
+    """
     for path in sorted(nights.glob(f"*/{NIGHT_FILE}"), reverse=True):
         with suppress(InputError):
             record = read_record(RunFolder(path.parent))
             if record and record.state in ("finished", "undecided"):
-                return make_set_command(path.parent)
+                name = name or (record.baseline and record.baseline.name)
+                is_there = isinstance(name, str) and is_day(name) and (nights / name / NIGHT_FILE).exists()
+                return make_set_command(nights / str(name) if is_there else path.parent)
     is_default = nights == Path(NIGHTS_FOLDER)
     return SET_BASELINE_COMMAND + ("" if is_default else f" --folder {shlex.quote(str(nights))}")
 

@@ -36,7 +36,7 @@ from judge.nightly.assessor_drift import (
     list_finished_canary_runs,
     load_canary_grades,
 )
-from judge.nightly.baseline import BaselinePointer
+from judge.nightly.baseline import BaselinePointer, make_backup_path
 from judge.nightly.context import NightContext, find_assessor_setting_changes, has_same_requests
 from judge.nightly.record import QUARANTINED_STORE, NightRecord
 from judge.run_identity import choose_store_path
@@ -126,10 +126,7 @@ class NightStores:
         """
         store = self.nights / name
         if store.exists():
-            day = store.stem.rpartition(_QUARANTINED)[2]
-            store_files.replace_store(
-                store, self.shared, backup=self.nights / f"verdicts.backup-{day}.sqlite"
-            )
+            store_files.replace_store(store, self.shared, backup=make_backup_path(store))
 
 
 def iter_quarantined_stores(nights: Path) -> Iterator[tuple[Path, str]]:

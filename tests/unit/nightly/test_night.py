@@ -84,6 +84,9 @@ def test_an_earlier_baseline_of_another_assessor_needs_the_backup_of_its_store(
     project.run_night(day)
     assert "backup" not in run_judge("baseline", "set", project.nights / day).stdout
     project.run_night(project.begin_day())
+    # Its verdicts are the shared ones now, and it can become the baseline again.
+    again = run_judge("baseline", "set", project.nights / day)
+    assert (again.returncode, "backup" in again.stdout) == (0, False), again.stderr
     project.judge.swapped = 0.0  # the vendor takes the change back
     printed = run_judge("baseline", "set", project.nights / first).stdout
     backup, shared = project.nights / f"verdicts.backup-{day}.sqlite", project.nights / "verdicts.sqlite"

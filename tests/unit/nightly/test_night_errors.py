@@ -67,6 +67,8 @@ def test_a_shift_that_never_comes_is_refused(project: NightlyProject, shift: str
 @pytest.mark.parametrize("damaged", ["{}", '{"id": "2026-05-01-0a1b2c3d", "name": "2026-05-01"}'])
 def test_a_damaged_baseline_says_how_to_mend_it(small_project: NightlyProject, damaged: str) -> None:
     freeze(small_project)
+    # A later night in the place of the baseline would hide what became worse since.
+    small_project.run_night(small_project.begin_day())
     pointer = small_project.nights / "baseline" / "baseline.json"
     pointer.write_text(damaged)
     with pytest.raises(InputError) as shown:
@@ -78,6 +80,7 @@ def test_a_damaged_baseline_says_how_to_mend_it(small_project: NightlyProject, d
 
 def test_a_baseline_that_lost_a_file_says_how_to_mend_it(small_project: NightlyProject) -> None:
     freeze(small_project)
+    small_project.run_night(small_project.begin_day())
     (lost,) = (small_project.nights / "baseline").glob("*/results.json")
     for text in ("{}", "[", None):
         if text is None:
