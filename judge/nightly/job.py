@@ -172,6 +172,9 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
             VerdictStore(run_identity.choose_store_path(context.config)).close()
         except StoreError as error:
             raise InputError("store: {error}", error=error) from error
+    night_stores = stores.NightStores.from_context(context)
+    for store in (night_stores.shared, night_stores.own):
+        store_files.check_store(store)
     if not read_section(toml, "collect"):
         if not (context.config.data or context.config.trec_runs):
             raise InputError(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from judge.errors import StoreError, explain_error
+from judge.errors import InputError, StoreError, explain_error
 from judge.files.cache import make_cache_path
 from judge.messages import Message
 from judge.records import Call
@@ -90,6 +90,21 @@ def _back_up(source: Path, target: Path) -> None:
         if source.exists():
             with closing(connect(source, _WAIT)) as original:
                 original.backup(connection)
+
+
+def check_store(path: Path) -> None:
+    """Raise InputError when the store at `path`, if it is there, is damaged anywhere; StoreError."""
+    if not path.exists():
+        return
+    with _translate_errors(path, _UNUSABLE), closing(connect(path, _WAIT)) as connection:
+        (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if problem != "ok":
+        raise InputError(
+            "{file}: is damaged: {problem}; restore a copy of it, or remove it: its verdicts are then paid"
+            " again",
+            file=path,
+            problem=problem,
+        )
 
 
 def remove_store(path: Path) -> None:

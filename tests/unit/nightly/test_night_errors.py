@@ -93,6 +93,24 @@ def test_a_baseline_that_lost_a_file_says_how_to_mend_it(small_project: NightlyP
         )
 
 
+@pytest.mark.parametrize("name", ["verdicts.sqlite", "verdicts.2026-05-02.sqlite"])
+def test_a_damaged_store_ends_a_night_before_it_is_paid(small_project: NightlyProject, name: str) -> None:
+    """The copy of a damaged store would stay damaged when the store itself is restored."""
+    small_project.run_night(small_project.begin_day())
+    day, store = small_project.begin_day(), small_project.nights / name
+    whole = (small_project.nights / "verdicts.sqlite").read_bytes()
+    pages = len(whole) // 4096
+    store.write_bytes(whole[:8192] + b"\xff" * 4096 * (pages - 3) + whole[-4096:])
+    before = small_project.calls
+    refused = run_judge("nightly", small_project.toml, "--date", day)
+    assert refused.returncode == 2
+    assert f"{store}: is damaged: " in refused.stderr
+    assert refused.stderr.endswith("; restore a copy of it, or remove it: its verdicts are then paid again\n")
+    assert small_project.calls == before
+    store.write_bytes(whole)
+    assert small_project.run_night(day)["complete"]
+
+
 @pytest.mark.parametrize("name", ["night.json", "baseline.json"])
 def test_the_advice_about_a_damaged_file_helps(project: NightlyProject, name: str) -> None:
     day = freeze(project)
