@@ -114,7 +114,7 @@ class Assessor:
         self.prompts = prompts
         self._warnings = warnings
         #: The queries and snippets that the prompt shows with their grades.
-        self._shown = frozenset(
+        self._example_ids = frozenset(
             (example.pair.query.text, example.pair.snippet.id) for example in prompts.examples
         )
         #: The parameters of the last reply, and the same as the store gives them back.
@@ -265,7 +265,7 @@ class Assessor:
         """Return the record of `assignment` with its answer, of the model or of the store."""
         verdict, failure = (answer, None) if isinstance(answer, StoredVerdict) else (None, answer)
         pair = assignment.pair
-        is_shown = bool(self._shown) and (pair.query.text, pair.snippet.id) in self._shown
+        is_example = bool(self._example_ids) and (pair.query.text, pair.snippet.id) in self._example_ids
         return Judgment(
             query_id=pair.query.id,
             snippet_id=pair.snippet.id,
@@ -281,7 +281,7 @@ class Assessor:
             flags=(
                 *pair.snippet.flags,
                 *(verdict.flags if verdict else ()),
-                *((SHOWN_AS_EXAMPLE,) if is_shown else ()),
+                *((SHOWN_AS_EXAMPLE,) if is_example else ()),
             ),
             served_model=verdict.served_model if verdict else None,
             detail=failure.detail if failure else "",

@@ -48,8 +48,8 @@ def score(
     if result.incomplete and not run_tables.has_grades(result):
         raise result.incomplete
     with translate_run_errors(run):
-        least = read_options(RunFolder(run)).min_coverage
-        print_parts(run_tables.iter_run_parts(result, saved=save, min_coverage=least))
+        min_coverage = read_options(RunFolder(run)).min_coverage
+        print_parts(run_tables.iter_run_parts(result, saved=save, min_coverage=min_coverage))
 
 
 def compare(
@@ -83,8 +83,8 @@ def compare(
                 summary = replace(summary, comparisons=comparisons)
             print_json(summary)
         else:
-            least = min(read_options(RunFolder(run)).min_coverage for run in runs)
-            print_parts(comparison_tables.iter_comparison_parts(summary, runs[0], names, pairs, least))
+            min_coverage = min(read_options(RunFolder(run)).min_coverage for run in runs)
+            print_parts(comparison_tables.iter_comparison_parts(summary, runs[0], names, pairs, min_coverage))
 
 
 @takes_options(lambda name, _: name in ("base_url", "store"))

@@ -190,11 +190,10 @@ class RateEstimator:
         """Return whether the server throttles too many of the latest requests at this rate."""
         requests = [permit for permit in self._list_latest() if permit.number >= self._rate_start]
         throttled = [permit.throttled for permit in requests]
-        if self.slow_start:
-            most = any(sum(throttled[-latest:]) >= least for latest, least in _SLOW_START_THRESHOLDS)
-            return most or (len(throttled) > 1 and all(throttled))
         if len(throttled) > 1 and all(throttled):
             return True
+        if self.slow_start:
+            return any(sum(throttled[-latest:]) >= count for latest, count in _SLOW_START_THRESHOLDS)
         count, share, at_once = self._choose_thresholds(requests)
         latest = throttled[-_WINDOW_REQUESTS:]
         if sum(throttled) < max(count, share * len(throttled)) and sum(latest) < at_once:
@@ -212,8 +211,8 @@ class RateEstimator:
         if all(permit.in_flight > max_accepted for permit in requests if permit.throttled):
             return _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE
         if _AT_LIMIT * self._rate_limit <= self.rate < inf:
-            least = _MIN_THROTTLED - (self._confirmations == _MAX_CONFIRMATIONS)
-            return least, _SHARE_AT_LIMIT, _MIN_THROTTLED_AT_ONCE
+            min_throttled = _MIN_THROTTLED - (self._confirmations == _MAX_CONFIRMATIONS)
+            return min_throttled, _SHARE_AT_LIMIT, _MIN_THROTTLED_AT_ONCE
         return _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE
 
     def forget_limit_by_chance(self) -> None:

@@ -131,15 +131,15 @@ def run_selftest(
         result = _make_result(test, judgings)
         name = make_result_file_name(result.assessor, result.id)
         path = folder.write_json(name, to_json(result))
-    graded, total, least = judgings[0].graded, len(judgings[0].judgments), test.config.min_coverage
+    graded, total, min_coverage = judgings[0].graded, len(judgings[0].judgments), test.config.min_coverage
     incomplete = None
-    if graded < least * total:
+    if graded < min_coverage * total:
         incomplete = RunIncomplete(
             "only {graded:,} of {total:,} probes got a grade with the run prompt, less than --min-coverage"
-            " {least:.0%}; {advice}",
+            " {min_coverage:.0%}; {advice}",
             graded=graded,
             total=total,
-            least=least,
+            min_coverage=min_coverage,
             advice=advise_on_failed_pairs(judgings[0].failures),
         )
     return SelfTest(path, result, spend_limit.calls, incomplete)
