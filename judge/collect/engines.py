@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlencode
 
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 #: A shorter key may be a word of an answer, so it is masked in error messages only.
 MIN_MASKED_LENGTH = 16
-#: Names of options, environment variables and headers that hold keys.
-SECRET_NAME = re.compile(r"key|token|secret|password|authorization|cookie", re.IGNORECASE)
+#: Names of options, parameters, environment variables and headers that hold keys; not `keyword`.
+SECRET_NAME = re.compile(r"keys?(?![a-z])|token|secret|password|authorization|cookie", re.IGNORECASE)
 #: Maximum number of concurrent queries, and so of calls to one engine.
 MAX_CONCURRENT_QUERIES = 8
 #: Charsets that servers declare for text in a larger, compatible one.
@@ -52,7 +53,8 @@ class EngineDefinition:
 
     `table` names the table that describes the engine, "" if it is a known one. `base_url` is "" if there is
     no public server; `base_env` names a variable that may hold an address. `key` names the variable of the
-    key, which replaces "{key}" in `headers` or in the parameters `secrets`. A `body` is sent as JSON. One
+    key, which replaces "{key}" in `headers`, the parameters `secrets` or the `body_secrets`; no request in
+    the raw log has these. A `body` is sent as JSON with the `body_secrets` in it. One
     call returns `page` results at most, and a query takes `max_pages` calls at most. `hint` says what to
     check when the engine refuses every request. `language` and `country` turn a language tag and a country
     into the engine's codes; most engines take them as they are.
@@ -71,6 +73,7 @@ class EngineDefinition:
     secrets: Mapping[str, str] = field(default_factory=dict)
     params: Mapping[str, str] = field(default_factory=dict)
     body: TomlTable | None = None
+    body_secrets: TomlTable = field(default_factory=dict)
     page: int = 10
     max_pages: int | None = None
     hint: str = ""
@@ -193,6 +196,7 @@ class HttpEngine:
         self._params = "&".join(
             f"{name}={quote(value, safe='')}" for name, value in _insert_key(engine.secrets, key).items()
         )
+        self._body_secrets = _insert_key(engine.body_secrets, key)
 
     def make_requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the calls for `depth` results of `query`, in order; one for an engine without pages."""
@@ -221,7 +225,7 @@ class HttpEngine:
         path = _fill_template(f"{path}{mark}{'&'.join(parts)}", quoted).rstrip("?")
         params = urlencode(_fill_template(engine.params, values))
         body = "" if engine.body is None else dump_json(_fill_template(engine.body, values))
-        templates = (*engine.headers.items(), *engine.secrets.items())
+        templates = chain(*map(iter_texts, (engine.headers, engine.secrets, engine.body_secrets)))
         settings = {name: text for name, text in templates if "{key}" not in text}
         url = _add_params(f"{self._base_url}{path}", params)
         return EngineRequest(engine.method, url, body, hash_settings(settings))
@@ -232,6 +236,8 @@ class HttpEngine:
 
         url = URL(_add_params(request.url, self._params), encoded=True)
         body = request.body.encode() or None
+        if self._body_secrets:
+            body = dump_json(_merge_tables(json.loads(request.body), self._body_secrets)).encode()
         headers = {**self._headers, **({"Content-Type": "application/json"} if body else {})}
         try:
             async with session.request(
@@ -324,14 +330,41 @@ def remove_secrets(secrets: Iterable[str], body: str) -> str:
 def _iter_literal_keys(engine: EngineDefinition) -> Iterator[str]:
     """Yield the keys that stand in the templates of an engine instead of `{key}`."""
     texts = [text for name, text in engine.headers.items() if SECRET_NAME.search(name)]
-    for text in (*texts, *engine.secrets.values()):
+    texts += [text for table in (engine.secrets, engine.body_secrets) for _, text in iter_texts(table)]
+    for text in texts:
         if "{key}" not in text:
             yield text
             yield text.partition(" ")[2]  # what follows the name of a scheme, such as Bearer
 
 
-def _insert_key(templates: Mapping[str, str], key: str) -> dict[str, str]:
-    """Return `templates` with the key; without a key, only those that need none."""
+def iter_texts(table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a table, and of lists and tables in it, each with its name."""
+    for name, value in table.items():
+        if isinstance(value, str):
+            yield name, value
+        elif isinstance(value, Mapping):
+            yield from iter_texts(value)
+        elif isinstance(value, list):
+            for part in value:
+                yield from iter_texts({name: part})
+
+
+def _insert_key(template: Any, key: str) -> Any:  # noqa: ANN401 - JSON
+    """Return `template` with the key; without a key, only the parts that need none."""
+    if isinstance(template, str):
+        return template.replace("{key}", key)
+    if isinstance(template, list):
+        return [_insert_key(part, key) for part in template]
+    if not isinstance(template, Mapping):
+        return template
     return {
-        name: text.replace("{key}", key) for name, text in templates.items() if key or "{key}" not in text
+        name: _insert_key(part, key)
+        for name, part in template.items()
+        if key or not isinstance(part, str) or "{key}" not in part
     }
+
+
+def _merge_tables(table: TomlTable, more: Mapping[str, Any]) -> TomlTable:
+    """Return a table with the values of another one, also in the tables that both have."""
+    inner = {name: part for name, part in table.items() if isinstance(part, dict) and name in more}
+    return {**table, **more, **{name: _merge_tables(part, more[name]) for name, part in inner.items()}}

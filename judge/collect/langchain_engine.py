@@ -8,7 +8,7 @@ import inspect
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextvars import copy_context
 from functools import partial
@@ -22,6 +22,7 @@ from judge.collect.engines import (
     EngineRequest,
     Response,
     hash_settings,
+    iter_texts,
     remove_secrets,
 )
 from judge.collect.responses import ResponseShape
@@ -119,7 +120,7 @@ class LangChainEngine:
             sys.path.insert(0, here)
         self.name = class_name
         self.depth_advice: str = Message("the options in [collect.engines.{name}.options]", name=class_name)
-        texts = list(_iter_texts(options))
+        texts = list(iter_texts(options))
         keys = [text for name, text in texts if SECRET_NAME.search(name)]
         keys += [text for name, text in environ.items() if SECRET_NAME.search(name) and _is_long(text)]
         long = (text for _, text in texts if _is_long(text))
@@ -159,18 +160,6 @@ class LangChainEngine:
                 f" server, so this answer is unknown; use {self._alternative}",
             )
         return Response(200, remove_secrets(self._keys, outcome), {})
-
-
-def _iter_texts(table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a table, and of lists and tables in it, each with its name."""
-    for name, value in table.items():
-        if isinstance(value, str):
-            yield name, value
-        elif isinstance(value, Mapping):
-            yield from _iter_texts(value)
-        elif isinstance(value, list):
-            for part in value:
-                yield from _iter_texts({name: part})
 
 
 def _is_long(text: str) -> bool:

@@ -7,20 +7,23 @@ primary subtag, so that the engine itself refuses one that it does not support.
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from importlib.resources import files
-from typing import Annotated
-from urllib.parse import urlsplit
+from itertools import starmap
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import BaseModel, Field
 
 from judge.collect.engines import (
     MAX_CONCURRENT_QUERIES,
     PLACEHOLDERS,
+    SECRET_NAME,
     EngineDefinition,
     HttpEngine,
     ResultSource,
+    iter_texts,
 )
 from judge.collect.responses import ResponseShape
 from judge.config.collect import CollectConfig
@@ -175,7 +178,18 @@ def read_custom_engine(name: str, table: TomlTable) -> EngineDefinition:
     described = validate_table(EngineTable, table, place)
     paths = validate_table(_FieldPaths, described.fields, f"[collect.engines.{name}.fields]")
     base_url, path = _split_address(place, described.url)
-    _check_placeholders(place, described)
+    path, in_url = _split_query(path)
+    params, in_params = _split_secrets(described.params)
+    body, in_body = _split_secrets(described.body or {})
+    if in_lists := [key for key, text in iter_texts(body) if _is_secret(key, text)]:
+        raise InputError(
+            "{place} body: {name!r} is in a list, and would be stored with each response; write it outside of"
+            " the list, or in headers or secrets",
+            place=place,
+            name=in_lists[0],
+        )
+    secrets = {**in_url, **in_params, **described.secrets}
+    _check_placeholders(place, [path, params, body], [described.headers, secrets, in_body])
     _check_request(place, described)
     proof = described.results if described.proof is None else described.proof
     return EngineDefinition(
@@ -186,13 +200,54 @@ def read_custom_engine(name: str, table: TomlTable) -> EngineDefinition:
         base_url=base_url,
         path=path,
         method=(described.method or ("GET" if described.body is None else "POST")).upper(),
-        **described.model_dump(include={"key", "headers", "secrets", "params", "body", "page", "max_pages"}),
+        secrets=secrets,
+        params=params,
+        body=None if described.body is None else body,
+        body_secrets=in_body,
+        **described.model_dump(include={"key", "headers", "page", "max_pages"}),
     )
 
 
-def _check_placeholders(place: str, table: EngineTable) -> None:
+def _split_query(path: str) -> tuple[str, dict[str, str]]:
+    """Return a path with the parameters of its query that may be stored, and those that hold a key."""
+    path, _, query = path.partition("?")
+    public: list[str] = []
+    secrets: dict[str, str] = {}
+    for part in query.split("&"):
+        values = parse_qsl(part, keep_blank_values=True)
+        if any(starmap(_is_secret, values)):
+            secrets |= values
+        else:
+            public.append(part)
+    return f"{path}?{'&'.join(public)}".rstrip("?"), secrets
+
+
+def _split_secrets(table: Mapping[str, Any]) -> tuple[TomlTable, TomlTable]:
+    """Return the parts of `params` or of `body` that may be stored, and those that hold a key."""
+    secrets = {name: part for name, part in table.items() if _is_secret(name, part)}
+    public = {name: part for name, part in table.items() if name not in secrets}
+    for name, part in public.items():
+        if isinstance(part, Mapping):
+            public[name], inner = _split_secrets(part)
+            secrets |= {name: inner} if inner else {}
+    return public, secrets
+
+
+def _is_secret(name: str, part: object) -> bool:
+    """Return whether a parameter holds a key: its name says so, or `{key}` stands in it.
+
+    Numbers, and parts with a placeholder of the query, hold none.
+    """
+    placeholders = _find_placeholders(part)
+    if isinstance(part, int | float) or placeholders & PLACEHOLDERS:
+        return False
+    has_key = "key" in placeholders and not isinstance(part, Mapping)
+    return has_key or SECRET_NAME.search(name) is not None
+
+
+def _check_placeholders(place: str, public: Iterable[object], secrets: Iterable[object]) -> None:
     """Raise InputError when a template has an unknown placeholder, or none has that of the query."""
-    placeholders = _find_placeholders(table.url, table.params, table.body or {})
+    placeholders = _find_placeholders(*public)
     if unknown := placeholders - PLACEHOLDERS:
         raise InputError(
             "{place}: {{{name}}} is not a placeholder; the placeholders of url, params and body are {names}",
@@ -206,7 +261,7 @@ def _check_placeholders(place: str, table: EngineTable) -> None:
             " same request; write it where the query belongs",
             place=place,
         )
-    if unknown := _find_placeholders(table.headers, table.secrets) - {"key"}:
+    if unknown := _find_placeholders(*secrets) - {"key"}:
         raise InputError(
             "{place}: {{{name}}} is not a placeholder; the only placeholder of headers and secrets is"
             " {{key}}",

@@ -1,11 +1,11 @@
 """The collection of a night: its dataset, and what collected.json says of the requests to engines."""
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from judge.collect.engines import SECRET_NAME
 from judge.collect.registry import open_engines
 from judge.config.collect import CollectConfig
 from judge.config.environment import copy_environment
@@ -18,8 +18,6 @@ from judge.runs.record_json import from_json, to_json
 
 #: The dataset of a night, and what is stored beside it.
 DATASET_FILE, COLLECTION_FILE = "data.jsonl", "collected.json"
-#: Options whose values are secrets, which may change at any time.
-_SECRET = re.compile(r"keys?$|token|secret|password|authorization|cookie", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ def _read_engine_settings(config: CollectConfig) -> EngineSettings:
             table={
                 part: hash_parts([json.dumps(_drop_secrets(value), sort_keys=True, default=str)], 16)
                 for part, value in sorted(config.engine_tables.get(source.name, {}).items())
-                if not _SECRET.search(part)
+                if not SECRET_NAME.search(part)
             },
         )
         for source in open_engines(config, copy_environment())
@@ -79,7 +77,7 @@ def _read_engine_settings(config: CollectConfig) -> EngineSettings:
 
 
 def _drop_secrets(value: object) -> object:
-    """Return the value without the entries whose names are those of secrets."""
+    """Return the value without the entries whose names are those of secrets, which may change any time."""
     if isinstance(value, Mapping):
-        return {key: _drop_secrets(part) for key, part in value.items() if not _SECRET.search(str(key))}
+        return {key: _drop_secrets(part) for key, part in value.items() if not SECRET_NAME.search(str(key))}
     return [_drop_secrets(part) for part in value] if isinstance(value, list) else value

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -265,8 +266,8 @@ def test_a_described_engine_is_asked_as_its_table_says(
         out = "{tmp_path}/data.jsonl"
         engine = ["http:mine"]
         [collect.engines.mine]
-        url = "https://mine.example/find?n={{count}}&start={{offset}}&text={{query}}&l={{lang}}"
-        params = {{ range = "{{skipped_pages}}:{{offset}}-{{count}}" }}
+        url = "https://mine.example/find?n={{count}}&start={{offset}}&text={{query}}&l={{lang}}&id={{key}}"
+        params = {{ range = "{{skipped_pages}}:{{offset}}-{{count}}", by = "me {{key}}", keywords = "all" }}
         key = "MINE"
         headers = {{ X-Token = "token {{key}}" }}
         secrets = {{ sig = "{{key}}" }}
@@ -284,7 +285,11 @@ def test_a_described_engine_is_asked_as_its_table_says(
         "range": "0:0-10",
         "text": "茶 & tea",
         "sig": CANARY,
+        "id": CANARY,
+        "by": f"me {CANARY}",
+        "keywords": "all",
     }
+    assert "keywords" in (tmp_path / "data.jsonl.raw.jsonl").read_text()
     assert request.headers["X-Token"] == f"token {CANARY}"
     assert [each["url"] for each in read_answers(tmp_path, "mine")[0]["results"]] == [
         url for _, url, _ in make_results("x")
@@ -297,6 +302,10 @@ def test_a_described_engine_is_asked_as_its_table_says(
         {"headers": {"Authorization": f"Bearer {CANARY}"}},
         {"headers": {"X-Api-Key": CANARY}},
         {"secrets": {"sig": CANARY}},
+        {"params": {"api_key": CANARY}},
+        {"url": f"http://127.0.0.1:9/find?q={{query}}&access_token={quote(CANARY)}"},
+        {"body": {"q": "{query}", "auth": {"token": CANARY, "as": "me"}}},
+        {"body": {"q": "{query}", "auth": {"password": [CANARY]}}},
     ],
 )
 def test_a_key_that_stands_in_the_table_is_in_no_file_and_no_message(
@@ -313,6 +322,7 @@ def test_a_key_that_stands_in_the_table_is_in_no_file_and_no_message(
         result = collect_results(tmp_path, server, "http:mine", engine_tables={"mine": table})
     assert result.incomplete is not None
     assert CANARY not in str(result.incomplete)
+    assert all(CANARY in f"{request.headers} {request.sent}" for request in server.searched)
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(CANARY.encode() in content for content in files)
 

@@ -62,6 +62,11 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
         ),
         (
             "http:mine",
+            {"engine_tables": {"mine": {**TABLE, "body": {"all": [{"q": "{query}", "api_key": "x"}]}}}},
+            "body: 'api_key' is in a list",
+        ),
+        (
+            "http:mine",
             {"engine_tables": {"mine": {**TABLE, "headers": {"X": "{kee}"}}}},
             "{kee} is not a placeholder",
         ),
