@@ -19,6 +19,7 @@ from judge.nightly.baseline import Baseline, list_served_models, make_set_comman
 from judge.nightly.context import NightContext, find_engine_setting_changes
 from judge.nightly.decision import Evidence
 from judge.nightly.query_drift import (
+    count_same_texts,
     describe_coverage,
     describe_query_drift,
     find_query_changes,
@@ -84,7 +85,8 @@ def _compare(evidence: Evidence, context: NightContext, run: RunResult, baseline
     """
     options, to_accept = context.options, make_set_command(context.folder.path)
     drift = measure_query_drift(run, baseline.run)
-    query_changes = tuple(find_query_changes(drift, options.min_shared, to_accept))
+    same_texts = count_same_texts(run.dataset.queries, baseline.run.dataset.queries)
+    query_changes = tuple(find_query_changes(drift, same_texts, options.min_shared, to_accept))
     removed_engines = engine_answers.find_removed_engines(
         run.summary.engines, baseline.engines, context.command, to_accept, is_collected=context.is_collected
     )

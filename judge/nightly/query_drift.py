@@ -109,17 +109,33 @@ def describe_query_drift(drift: QueryDrift) -> Iterator[str]:
         )
 
 
-def find_query_changes(drift: QueryDrift, min_shared: float, command: str) -> Iterator[str]:
-    """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
+def find_query_changes(drift: QueryDrift, same_texts: int, min_shared: float, command: str) -> Iterator[str]:
+    """Yield why too few queries are shared with the baseline; `command` makes this night the baseline.
+
+    `same_texts` of the other queries have the text of a query with another id (`count_same_texts`).
+    """
     if not drift.shared or drift.shared_share < min_shared:
+        ids = Message(
+            "give each query the same query_id every night ({count:,} of the others have the text of a query"
+            " in the baseline under another query_id)",
+            count=same_texts,
+        )
         yield Message(
             "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"
-            " less than min_shared {min_shared:.0%}: scores over different queries cannot be compared; use"
-            " the same queries, or make a night with the new ones the baseline: {command}",
+            " less than min_shared {min_shared:.0%}: scores over different queries cannot be compared;"
+            " {advice}, or make a night with the new ones the baseline: {command}",
+            advice=ids if same_texts else Message("use the same queries"),
             drift=drift,
             min_shared=min_shared,
             command=command,
         )
+
+
+def count_same_texts(tonight: Mapping[str, Query], baseline: Mapping[str, Query]) -> int:
+    """Return how many queries of the night have the text of one with another id in the baseline."""
+    shared = find_shared_query_ids(tonight, baseline)
+    texts = {query.text for id_, query in baseline.items() if id_ not in shared}
+    return sum(query.text in texts for id_, query in tonight.items() if id_ not in shared)
 
 
 def describe_coverage(drift: QueryDrift, *, is_compared: bool = True) -> Iterator[str]:

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from judge.nightly.query_drift import (
+    count_same_texts,
     describe_coverage,
     describe_query_drift,
+    find_query_changes,
     find_shared_query_ids,
     measure_coverage,
     measure_text_distance,
@@ -32,6 +34,19 @@ def test_a_query_is_shared_when_both_ask_the_same_under_one_id() -> None:
     tonight = {"a": make_query("a", "one"), "b": make_query("b", "two"), "c": make_query("c", "three")}
     baseline = {"a": make_query("a", "one"), "b": make_query("b", "other"), "d": make_query("d", "three")}
     assert find_shared_query_ids(tonight, baseline) == {"a"}
+
+
+def test_queries_whose_ids_changed_are_named_as_the_reason() -> None:
+    baseline = {id_: make_query(id_, text) for id_, text in zip("abcde", COOKING, strict=False)}
+    # The first has its id, the next three have those of others, and the last has a new text.
+    texts = [COOKING[0], *COOKING[2:4], COOKING[1], "how long to fry eggs"]
+    tonight = {id_: make_query(id_, text) for id_, text in zip("abcde", texts, strict=True)}
+    assert count_same_texts(tonight, baseline) == 3
+    drift = make_drift(5, 5, 1, 0.5, 1.0)
+    (reason,) = find_query_changes(drift, 3, 0.8, "judge baseline set x")
+    assert "give each query the same query_id every night (3 of the others have the text" in reason
+    (reason,) = find_query_changes(drift, 0, 0.8, "judge baseline set x")
+    assert "cannot be compared; use the same queries, or make a night" in reason
 
 
 def test_the_same_texts_are_at_no_distance() -> None:
