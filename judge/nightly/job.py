@@ -25,7 +25,7 @@ from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError, Interrupted, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
-from judge.messages import ENGLISH, Message, Translator
+from judge.messages import ENGLISH, Message, NameList, Translator
 from judge.nightly import assessor_drift, notifications, spending, stores
 from judge.nightly.baseline import (
     SET_BASELINE_COMMAND,
@@ -129,10 +129,11 @@ def _explain_no_judging(context: NightContext, record: NightRecord, toml: Path) 
             folder=context.folder.path,
         )
     if record.state == "stopped" and context.options.judge_on_drift != "all":
+        files = (context.folder.path / NIGHT_FILE, *assessor_drift.list_canary_runs(context.folder.path))
         return Message(
-            "this night stopped after its canaries, and this start made no call; to run it again, remove"
-            " {folder}",
-            folder=context.folder.path,
+            "this night stopped after its canaries, and this start made no call; to judge it again, remove"
+            " {files}",
+            files=NameList(map(str, files)),
         )
     pointer = read_pointer(context.nights)
     if record.state == "undecided" and pointer and pointer.name == context.day:

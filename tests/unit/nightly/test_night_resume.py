@@ -1,6 +1,7 @@
 """A night that is resumed: after a fault, after a change of judge.toml, and when it is complete."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -190,10 +191,15 @@ def test_a_night_that_stopped_after_its_canaries_says_how_to_run_it_again(
     again = job.run_nightly(small_project.toml, day)
     assert (again.record, small_project.calls) == (done.record, calls)
     (text,) = set(again.lines) - set(done.lines)
+    record, canaries = small_project.nights / day / "night.json", small_project.nights / day / "canaries"
     assert text == (
-        "this night stopped after its canaries, and this start made no call; to run it again, remove"
-        f" {small_project.nights / day}"
+        "this night stopped after its canaries, and this start made no call; to judge it again, remove"
+        f" {record} and {canaries}"
     )
+    small_project.judge.swapped = 0.0
+    record.unlink()
+    shutil.rmtree(canaries)
+    assert small_project.run_night(day)["status"] == "fine"
 
 
 # --- what collecting remarked
