@@ -180,9 +180,9 @@ def _describe_preferences(
     if wins + losses >= MIN_DIFFERING and (low > 0 or high < 0):
         outcome = Message("{engine} is preferred", engine=plan.a if low > 0 else plan.b)
     return Message(
-        "{outcome}; {wins:,} queries prefer {plan.a}, {losses:,} prefer {plan.b}, {ties:,} are ties, of"
-        " them {equal:,} equal lists and {contradictions:,} where the two orders contradict each other;"
-        " {missing:,} have no answer.",
+        "{outcome}; queries that prefer {plan.a}: {wins:,}, that prefer {plan.b}: {losses:,}, ties: {ties:,}"
+        " (equal lists: {equal:,}, the two orders contradict each other: {contradictions:,}), without an"
+        " answer: {missing:,}.",
         outcome=outcome,
         wins=wins,
         losses=losses,

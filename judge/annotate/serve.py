@@ -116,7 +116,8 @@ def _open_socket(address: ServerAddress) -> socket.socket:
         return socket.create_server((address.host, address.port), family=family)
     except (OSError, OverflowError) as error:
         raise InputError(
-            "cannot listen on {address.host} port {address.port}: {error}; use --port 0 for a free port",
+            "cannot listen on {address.host} port {address.port}: {error}; name another --host, or use"
+            " --port 0 for a free port",
             # `create_server` adds the address to the reason of the system, which is the context of its error.
             error=explain_error(error.__context__ or error),
             address=address,

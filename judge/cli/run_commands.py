@@ -88,6 +88,8 @@ def init(
     out: Annotated[Path, make_option("TOML file to write; it must not exist.")] = Path("judge.toml"),
 ) -> None:
     """Write a configuration file with all options of a run. It says what each does, and its default."""
+    if out.is_dir():
+        raise InputError("{file}: is a folder; name a file", file=out)
     text = "".join(f"{line}\n" for line in _iter_toml_lines())
     try:
         with out.open("x", encoding="utf-8", newline="\n") as file:

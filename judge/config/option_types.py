@@ -107,14 +107,18 @@ def _split_table(value: object) -> tuple[str, ...]:
 def split_prices(value: object) -> tuple[str, ...]:
     """Return a table of engines' prices, or texts ENGINE=USD,ENGINE=USD, as ENGINE=USD each.
 
-    The text `list` stands for list prices alone. Raise InputError for a price that is not a number from 0.
+    The text `list` stands for list prices alone. Raise InputError for a price that is not a number from 0,
+    and for a repeated engine.
     """
     prices = _split_table(value)
-    for text in prices:
-        name, _, price = text.rpartition("=")
-        if text != "list" and (not name or not re.fullmatch(r"[0-9]*\.?[0-9]+", price.strip())):
+    names = [text.rpartition("=")[0].strip() for text in prices]
+    for number, text in enumerate(prices):
+        name, price = names[number], text.rpartition("=")[2].strip()
+        is_price = name and name not in names[:number] and re.fullmatch(r"[0-9]*\.?[0-9]+", price)
+        if text != "list" and not is_price:
             raise InputError(
-                "--costs is {value!r}; it must be {form} per 1,000 queries, or list",
+                "--costs is {value!r}; it must be {form} per 1,000 queries, each engine at most once,"
+                " or list",
                 value=text if isinstance(value, Mapping | Sequence) else value,
                 form=OptionName("--costs ENGINE=USD"),
             )

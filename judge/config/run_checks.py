@@ -40,7 +40,9 @@ def check_together(config: Config) -> None:
         )
     if not 1 <= config.grading.relevant_from <= config.grading.top:
         raise InputError(
-            "--relevant-from is {value!r}; with {scale} it is 1 to {top}",
+            "--relevant-from is {value!r}; with {scale} it is 1 to {top}"
+            if config.grading.top > 1
+            else "--relevant-from is {value!r}; with {scale} it is 1",
             value=config.relevant_from,
             scale=OptionName(f"--scale {config.scale}"),
             top=config.grading.top,

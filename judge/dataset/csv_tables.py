@@ -155,7 +155,7 @@ def check_cell_count(location: str, cells: Sequence[str], columns: int, separato
     """Raise InputError where a row does not have one cell for each of the `columns` of the header."""
     if len(cells) != columns:
         raise InputError(
-            "{place}: has {cells} cells for {columns} columns of the header; quote cells that hold"
+            "{place}: the number of cells is {cells}, and that of the header {columns}; quote cells that hold"
             " {separator} or line breaks",
             place=location,
             cells=len(cells),

@@ -64,13 +64,11 @@ def _read_jsonl(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterato
 def _read_json(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterator[InputRow]:
     """Yield the rows of a JSON array of records, as test frameworks write it."""
     text = text_files.read_text_file(path, warn)
-    records = text_files.parse_json(str(path), text) if text.strip() else []
+    records = text_files.parse_json(str(path), text, names_line=True) if text.strip() else []
     if isinstance(records, dict):
         records = records.get("test_cases", records.get("testCases", [records]))
     if not isinstance(records, list):
-        raise InputError(
-            "{file}: holds {type}, not a list of records", file=path, type=type(records).__name__
-        )
+        raise InputError("{file}: is {value!r:.80}, not a list of records", file=path, value=records)
     for number, record in enumerate(records, start=1):
         if not isinstance(record, dict):
             raise InputError(

@@ -128,7 +128,7 @@ class RowFormat:
             )
         columns = dict.fromkeys(missing, "NAME")
         for name in map(str, names):
-            field = _CHINESE_NAMES.get(name, name.casefold())
+            field = _guess_field(name)
             is_field = field in missing or (field in COLUMN_FIELDS and field not in (*names, *self.columns))
             if is_field and _PLAIN_NAME.fullmatch(name) and columns.get(field, "NAME") == "NAME":
                 columns[field] = name
@@ -148,7 +148,7 @@ class RowFormat:
                 " these, or write one row for each result",
                 place=location,
             )
-        has_result = {*_RESULT_FIELDS, "engine", "rank", "error"}.intersection(names)
+        has_result = {*_RESULT_FIELDS, "engine", "rank", "error"}.intersection(map(_guess_field, names))
         may_hold_queries = self.is_of_dataset and "query" in names and not has_result
         if not may_hold_queries or re.search("[，；]", "".join(names)):
             return None
@@ -314,6 +314,12 @@ def convert_values(record: InputRecord, rank: str = "rank") -> InputRecord:
             is_missing = (value == value) is not True
         converted[str(name)] = None if is_missing else value
     return converted
+
+
+def _guess_field(name: str) -> str:
+    """Return the field that a column holds by its name: in any case, with blanks around it, or in Chinese."""
+    plain = name.strip().casefold()
+    return _CHINESE_NAMES.get(plain, plain)
 
 
 def _rename_fields(record: InputRecord, columns: Mapping[str, str]) -> InputRecord:

@@ -172,22 +172,20 @@ def parse_object(location: str, text: str) -> JsonDict:
     return value
 
 
-def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold any value
-    """Return the value in `text`; raise InputError where it is not JSON or gives one key twice."""
+def parse_json(location: str, text: str, *, names_line: bool = False) -> Any:  # noqa: ANN401 - JSON may hold any value
+    """Return the value in `text`; raise InputError where it is not JSON or gives one key twice.
+
+    With `names_line`, `location` is that of a file, and the error has the line, too.
+    """
     try:
         # The error of `json.loads` names a byte-order mark.
         return json.loads(text) if text.startswith("\ufeff") else _JSON_DECODER.decode(text)
     except json.JSONDecodeError as error:
-        where = (
-            location
-            if error.lineno == 1
-            else Message("{place}, line {line}", place=location, line=error.lineno)
-        )
         raise InputError(
             "{where}: is not JSON: {error} (column {column}): {text!r}",
-            where=where,
+            where=f"{location}:{error.lineno}" if names_line else location,
             error=Message(error.msg),
-            column=error.colno,
+            column=error.colno if names_line else error.pos + 1,
             text=error.doc[max(0, error.pos - 40) :][:60],
         ) from None
     except RecursionError:

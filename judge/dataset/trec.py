@@ -108,13 +108,18 @@ def _read_topics(path: Path, warn: Warn) -> dict[str, str]:
                 query_id=query_id,
             )
         topics[query_id] = text
+    if not topics:
+        raise InputError(
+            "{file}: holds no topics; write a line for each topic: an id, a tab, and the query's text",
+            file=path,
+        )
     return topics
 
 
 def _parse_topic_lines(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
     """Yield the location, the id and the text of each topic."""
     for location, line in lines:
-        if line.startswith("{"):
+        if line.startswith(("{", "[{")):  # a list is no object, which the error says
             yield location, *_parse_topic_object(location, line)
             continue
         query_id, separator, text = line.partition("\t")
@@ -131,15 +136,21 @@ def _parse_topic_lines(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, 
 
 def _parse_topic_object(location: str, line: str) -> tuple[str, str]:
     record = convert_values(parse_object(location, line))
-    ids = [record[name] for name in _TOPIC_ID_NAMES if record.get(name) is not None]
+    query_id = _find_id(location, record, _TOPIC_ID_NAMES)
     texts = [record[name] for name in ("query", "text", "title") if record.get(name)]
-    if not (ids and texts):
+    if query_id is None or not texts:
         raise InputError(
             "{place}: needs 'query_id' and 'query'; it has {names}",
             place=location,
             names=SeparatedNames(record),
         )
-    return str(ids[0]).strip(), validation.parse_text(location, "query", texts[0]).strip()
+    return query_id, validation.parse_text(location, "query", texts[0]).strip()
+
+
+def _find_id(location: str, record: InputRecord, names: Sequence[str]) -> str | None:
+    """Return the id in the first of the fields `names` that has a value, None without one."""
+    name = next((name for name in names if record.get(name) is not None), None)
+    return None if name is None else validation.format_identifier(location, name, record[name])
 
 
 def _parse_tagged_topics(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
@@ -305,16 +316,16 @@ def _parse_document(location: str, line: str) -> tuple[str, InputRecord]:
             )
         return docno.strip(), {"snippet": text}
     record = convert_values(parse_object(location, line))
-    ids = [record[name] for name in _ID_NAMES if record.get(name) is not None]
+    document_id = _find_id(location, record, _ID_NAMES)
     texts = [name for name in ("text", "snippet", "contents", "passage", "body") if name in record]
-    if not (ids and texts):
+    if document_id is None or not texts:
         raise InputError(
             "{place}: needs 'docid' and 'text'; it has {names}", place=location, names=SeparatedNames(record)
         )
     other_fields = {
         name: validation.parse_text(location, name, record.get(name)) for name in ("title", "url", "date")
     }
-    return str(ids[0]), {
+    return document_id, {
         "snippet": validation.parse_optional_text(location, texts[0], record[texts[0]]),
         **other_fields,
     }

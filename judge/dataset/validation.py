@@ -41,8 +41,8 @@ def restore_whole_number(value: object) -> object:
     return value
 
 
-def parse_identifier(location: str, name: str, value: object) -> str:
-    """Return the id in field `name`, which can be part of a file name and a column of a TREC file.
+def format_identifier(location: str, name: str, value: object) -> str:
+    """Return the id in field `name`, a text or a whole number, as a text without blanks at its ends.
 
     Raise InputError with `location` for any other value.
     """
@@ -54,10 +54,18 @@ def parse_identifier(location: str, name: str, value: object) -> str:
             name=name,
             value=value,
         )
-    text = _check_name(str(value))
+    return str(value).strip()
+
+
+def parse_identifier(location: str, name: str, value: object) -> str:
+    """Return the id in field `name`, which can be part of a file name and a column of a TREC file.
+
+    Raise InputError with `location` for any other value.
+    """
+    text = _check_name(format_identifier(location, name, value))
     if text is None:
         raise InputError(
-            "{place}: field {name!r} is {value!r:.240} ({length} bytes); an id takes 1 to {most} bytes, has"
+            "{place}: field {name!r} is {value!r:.240} (bytes: {length}); an id takes 1 to {most} bytes, has"
             " no slash, backslash, control or invisible character, and is not '.' or '..'",
             place=location,
             name=name,
@@ -76,7 +84,7 @@ def parse_optional_identifier(location: str, name: str, value: object) -> str | 
 @lru_cache(maxsize=4096)
 def _check_name(value: str) -> str | None:
     """Return the id in Unicode form NFC, None when it cannot be part of a file name."""
-    text = unicodedata.normalize("NFC", value.strip())
+    text = unicodedata.normalize("NFC", value)
     if not text or text in (".", "..") or _UNSAFE.search(text) or len(text.encode()) > _MAX_ID_BYTES:
         return None
     return text

@@ -19,7 +19,7 @@ from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import Prompts, Template, make_answer_schema
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
-from judge.completeness import advise_on_failed_pairs
+from judge.completeness import advise_on_failed_pairs, explain_stop
 from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, ErrorKind, InputError, RunIncomplete
 from judge.files.json_text import dump_json
@@ -180,9 +180,7 @@ def _prepare_test(config: Config) -> _PreparedTest:
 def _check_judging(judging: JudgingResult, config: Config) -> None:
     """Raise RunIncomplete when too many probes have no answer for a reason that is not the model's."""
     if judging.stopped is not None:
-        raise RunIncomplete(
-            "the self-test stopped: {reason}; run the same command again to continue", reason=judging.stopped
-        )
+        raise RunIncomplete("the self-test stopped: {reason}", reason=explain_stop(judging.stopped))
     failures = [
         judgment for judgment in judging.judgments if judgment.error and judgment.error not in ASSESSOR_ERRORS
     ]

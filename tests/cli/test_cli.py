@@ -248,6 +248,10 @@ def write_results(folder: Path, text: str) -> None:
         (["run", example.find_dataset(), "-m", "lexical", "--lang", "fr"], "'zh'"),
         (["run", example.find_dataset(), "-m", "lexical", "--repeats", 0], "--repeats is 0;"),
         (["run", example.find_dataset(), "-m", "lexical", "--costs", "a=x"], "--costs is 'a=x';"),
+        (
+            ["run", example.find_dataset(), "-m", "lexical", "--costs", "a=1,list, a=2"],
+            "--costs is 'a=2'; it must be --costs ENGINE=USD per 1,000 queries, each engine at most once, or",
+        ),
         (["run", example.find_dataset(), "-m", "lexical", "--prompts", "nowhere"], "nowhere"),
         (["run", example.find_dataset(), "-m", "lexical", "--price", "cheap"], "--price is 'cheap'; it must"),
         (["run", example.find_dataset(), "-m", "lexical", "--config", "absent.toml"], "absent.toml"),

@@ -219,6 +219,10 @@ def test_measures_and_pairs_are_chosen_by_name_and_number(runs: Path) -> None:
         "by P@5 (descriptive)",
     ]
     assert result.stdout.count("… and 2 more: --pairs 3 or --json") == 2
+    without_pairs = run_judge("compare", runs / "night1", "--pairs", 0).stdout
+    assert "… and 3 more: --pairs 3 or --json" in without_pairs
+    assert "won/tied/lost" not in without_pairs
+    assert "to plan" not in without_pairs
     of_json = run_compare(runs / "night1", "--measures", "AP@5 p@5")["comparisons"]
     assert {pair["measure"] for pair in of_json} == {"AP@5", "P@5"}
 

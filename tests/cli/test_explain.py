@@ -57,7 +57,7 @@ def test_the_worst_queries_are_explained_and_paid_once(tmp_path: Path) -> None:
         assert len(explained) == 4
         assert "explanations: 4 questions" in run.stderr
         known = run_judge("estimate", *words[1:], "--out", out).stdout
-        assert "explain: 4 answers known, at most 0 questions, about 0 tokens in" in known
+        assert "explain: known answers: 4; no question is left\n" in known
         again = run_judge(*words, "--out", out)
         assert again.returncode == 0
         assert len(server.requests) == calls

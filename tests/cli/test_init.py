@@ -89,12 +89,14 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     file.write_text("depth = 5\n", encoding="utf-8")
     link = tmp_path / "link.toml"
     link.symlink_to(tmp_path / "absent.toml")
-    for path in (file, link, tmp_path):
+    for path in (file, link):
         result = run_judge("init", "--out", path)
         assert (result.returncode, result.stdout) == (2, "")
         assert result.stderr == f"judge: {path} exists and is unchanged; remove it, or name another --out\n"
     assert file.read_text(encoding="utf-8") == "depth = 5\n"
     assert not (tmp_path / "absent.toml").exists()
+    folder = run_judge("init", "--out", tmp_path)
+    assert (folder.returncode, folder.stderr) == (2, f"judge: {tmp_path}: is a folder; name a file\n")
     result = run_judge("init", "--out", tmp_path / "none" / "judge.toml")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == f"judge: {tmp_path}/none/judge.toml: its folder does not exist; make it first\n"

@@ -74,7 +74,8 @@ def describe(text: str) -> str:
         ),
         (
             "costs = 'tavily'",
-            "costs is 'tavily'; it must be costs = { tavily = 8.0, own = 0.3 } per 1,000 queries, or list",
+            "costs is 'tavily'; it must be costs = { tavily = 8.0, own = 0.3 } per 1,000 queries, each"
+            " engine at most once, or list",
         ),
         ("columns = { snipet = 'text' }", "columns has the field 'snipet'; a field is one of "),
         ("measures = 5", 'measures is 5; it must be a list of measures such as ["nDCG@10", "AP@10"]'),
@@ -287,14 +288,14 @@ def test_values_in_a_message_are_not_words_of_the_file(folder: Path) -> None:
         (
             "relevant_from = 2",
             {"scale": "binary"},
-            "relevant_from is 2; with --scale binary it is 1 to 1",
-            "relevant_from 的值为 2；使用 --scale binary 时应为 1 到 1",
+            "relevant_from is 2; with --scale binary it is 1",
+            "relevant_from 的值为 2；使用 --scale binary 时应为 1",
         ),
         (
             "scale = 'binary'",
             {"relevant_from": 2},
-            '--relevant-from is 2; with scale = "binary" it is 1 to 1',
-            '--relevant-from 的值为 2；使用 scale = "binary" 时应为 1 到 1',
+            '--relevant-from is 2; with scale = "binary" it is 1',
+            '--relevant-from 的值为 2；使用 scale = "binary" 时应为 1',
         ),
         (
             "assessor = 'deepeval'",

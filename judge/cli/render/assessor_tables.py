@@ -49,11 +49,13 @@ def describe_estimate(estimate: RunEstimate) -> Iterator[str]:
 
 def describe_questions(name: str, questions: QuestionEstimate) -> str:
     """Return what the questions of a dimension would cost."""
+    if not questions.calls:
+        return t("{name}: known answers: {count:,}; no question is left", name=t(name), count=questions.known)
     return t(
         "{name}: {known}at most {questions}, about {run.prompt_tokens:,} tokens in and"
         " {run.completion_tokens:,} out, {price}",
         questions=t.translate_plural("{count:,} question", "{count:,} questions", questions.calls),
-        known=t("{count:,} answers known, ", count=questions.known) if questions.known else "",
+        known=t("known answers: {count:,}, ", count=questions.known) if questions.known else "",
         name=t(name),
         run=questions,
         price=_describe_amount(questions.usd),

@@ -167,12 +167,12 @@ def _describe_result(summary: Summary, run: Path, measure: str | None, max_compa
 def _iter_comparisons(summary: Summary, measure: str, max_comparisons: int) -> Iterator[Part]:
     """Yield the tables of the comparisons by one measure, and how many they leave out."""
     comparisons = summary.select_comparisons(measure)
-    if comparisons:
+    if shown := comparisons[:max_comparisons]:
         title = t("by {name}", name=name_mean(measure))
         if measure != summary.main_measure:
             title += t(" (descriptive)")
-        yield _make_comparison_table(title, comparisons[:max_comparisons])
-        yield _make_plan_table(comparisons[:max_comparisons])
+        yield _make_comparison_table(title, shown)
+        yield _make_plan_table(shown)
     if len(comparisons) > max_comparisons:
         more = len(comparisons) - max_comparisons
         yield t("… and {more:,} more: --pairs {count} or --json", more=more, count=len(comparisons))

@@ -299,7 +299,7 @@ def test_why_an_address_cannot_be_used_is_the_reason_of_the_system_alone(
         words = ("annotate", run, "--host", host, "--port", port)
         done, in_chinese = run_judge(*words), run_judge(*words, "--ui-lang", "zh")
     assert done.returncode == in_chinese.returncode == 2
-    assert f"cannot listen on {host} port {port}: {english}; use --port 0" in done.stderr
+    assert f"cannot listen on {host} port {port}: {english}; name another --host, or use" in done.stderr
     assert f"无法监听 {host} 的端口 {port}：{chinese}；" in in_chinese.stderr
 
 

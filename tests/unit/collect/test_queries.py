@@ -53,7 +53,7 @@ def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
         ("q.txt", "tea\ntea\n", "is already at .*; give"),
         ("q.csv", "question\ntea\n", "the header lacks 'query'"),
         ("q.csv", "query,query\ntea,x\n", "given twice"),
-        ("q.csv", "query,topic\ntea\n", "has 1 cells for 2 columns"),
+        ("q.csv", "query,topic\ntea\n", "the number of cells is 1, and that of the header 2"),
         ("q.csv", "query,topic\n,food\n", "field 'query' is missing"),
         ("q.jsonl", '{"query": 3}\n', "q.jsonl:1: field 'query' is 3; every query needs visible text"),
         ("q.jsonl", '{"query": "\\u200b"}\n', "needs visible text"),

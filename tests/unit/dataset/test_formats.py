@@ -253,7 +253,7 @@ def test_columns_reach_into_nested_rows(tmp_path: Path) -> None:
         ("q^text^place\n", "'q^text^place'. Separate the columns with commas, semicolons, tabs or bars"),
         ("q，text，place\ntea,green,1\n", "'q，text，place'. Separate the columns with half-width commas"),
         ("q,text，place\n", "'q', 'text，place'. Separate the columns with half-width commas"),
-        ("q|text|place\ntea|green|1|2\n", "d.csv:2: has 4 cells for 3 columns of the header"),
+        ("q|text|place\ntea|green|1|2\n", "d.csv:2: the number of cells is 4, and that of the header 3"),
     ],
 )  # fmt: skip
 def test_errors_name_the_file_s_own_columns(tmp_path: Path, content: str, words: str) -> None:
@@ -270,6 +270,11 @@ def test_errors_name_the_file_s_own_columns(tmp_path: Path, content: str, words:
             "there is no field 'snippet', only 'query_id', 'query'. If",
         ),
         ("q.csv", "query\ntea\n", "queries only, get their results first: judge collect FILE --engine NAME"),
+        ("q.csv", "query,Snippet\ntea,x\n", "or name it: --columns snippet=Snippet"),
+        ("q.csv", "query, snippet\ntea,x\n", "holds it (case and spaces matter), or name it: --columns"),
+        ("q.csv", "query,摘要\ntea,x\n", "or name it: --columns snippet=摘要"),
+        ("q.csv", "query,text,引擎\ntea,x,a\n", "or name it: --columns snippet=NAME,engine=引擎"),
+        ("q.jsonl", '{"query": "tea", "SNIPPET": "x"}\n', "or name it: --columns snippet=SNIPPET"),
         ("q.csv", "query,topic\ntea,food\n", "texts of results, name it: --columns snippet=NAME. If"),
         ("q.csv", "query,url\ntea,u\n", "lacks 'snippet'; its columns are 'query', 'url'. Rename the one"),
         ("q.csv", "query,text，url\ntea,green\n", "Separate the columns with half-width commas"),

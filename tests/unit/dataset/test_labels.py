@@ -185,7 +185,7 @@ def test_a_grade_that_is_none_is_refused_by_name(tmp_path: Path, grade: str) -> 
         ("query_id,grade\nq,1\n", "labels:1: the header lacks snippet_id or document or docno; its"),
         ("query_id,docno,rel\nq,a,1\n", "labels:1: the header lacks grade; its columns are 'query_id',"),
         ("query_id,docno,grade,grade\nq,a,1,2\n", "labels:1: column 'grade' is given twice"),
-        (HEADER + "q,a,1,b\n", "labels:2: has 4 cells for 3 columns of the header"),
+        (HEADER + "q,a,1,b\n", "labels:2: the number of cells is 4, and that of the header 3; quote"),
         (HEADER + "q,,1\n", "labels:2: field 'snippet_id' is '' and the row has the grade '1'"),
         (HEADER + ",a,1\n", "labels:2: field 'query_id' is '' and the row has the grade '1'"),
         (HEADER + 'q,a,1\nq,"b,1\n', "labels:3: is not CSV"),

@@ -499,7 +499,7 @@ def test_files_that_are_no_datasets(tmp_path: Path) -> None:
     (tmp_path / "latin.jsonl").write_bytes('{"query": "caf\xe9", "snippet": "s"}\n'.encode("latin-1"))
     assert "latin.jsonl:1: is not UTF-8" in get_refusal(tmp_path / "latin.jsonl")
     (tmp_path / "d.csv").write_text("query,snippet\na,b,c\n")
-    assert "d.csv:2: has 3 cells for 2 columns" in get_refusal(tmp_path / "d.csv")
+    assert "d.csv:2: the number of cells is 3, and that of the header 2" in get_refusal(tmp_path / "d.csv")
 
 
 @pytest.mark.parametrize(
@@ -524,13 +524,13 @@ def test_quotation_marks_between_tabs_or_bars_enclose_cells_or_are_text(
 def test_a_row_of_a_quoted_file_that_lacks_a_cell_is_named(tmp_path: Path) -> None:
     path = tmp_path / "d.tsv"
     path.write_text('query\tsnippet\nq\t"two\nlines"\nq\n')
-    assert "d.tsv:4: has 1 cells for 2 columns" in get_refusal(path)
+    assert "d.tsv:4: the number of cells is 1, and that of the header 2" in get_refusal(path)
 
 
 @check_each(
     ("content", "words"),
     [
-        ("query,engine,snippet\nq,e\n", "d.csv:2: has 2 cells for 3 columns of the header"),
+        ("query,engine,snippet\nq,e\n", "d.csv:2: the number of cells is 2, and that of the header 3"),
         ("query,snippet,snippet\nq,x,y\n", "d.csv:1: column 'snippet' is given twice"),
         ('query,snippet,rank\nq,"two\nlines",1\nq,"two\nlines",0\n', "d.csv:4: field 'rank' is '0'"),
         ('query,snippet\nq,x\nq,"never closed\n', "d.csv:3: is not CSV"),
@@ -548,9 +548,11 @@ def test_broken_tables_are_refused_with_their_line(tmp_path: Path, content: str 
     ("content", "words"),
     [
         ('[{"query": "q", "query": "r", "snippet": "s"}]', "field 'query' is given twice"),
+        ('[{"query": "q",}]', "d.json:1: is not JSON"),
+        ('"text"', "d.json: is 'text', not a list of records"),
         ("[" * 100_000, "cannot be read as JSON"),
         ('[{"query": "q", "snippet": "s", "rank": ' + "9" * 5000 + "}]", "cannot be read as JSON"),
-        ('[\n{"query": "q"\n"snippet": "s"}]', "line 3: is not JSON"),
+        ('[\n{"query": "q"\n"snippet": "s"}]', "d.json:3: is not JSON: Expecting ',' delimiter (column 1)"),
     ],
 )
 def test_broken_arrays_are_refused(tmp_path: Path, content: str, words: str) -> None:
@@ -697,6 +699,7 @@ def test_trec_documents_have_one_text_and_no_header(tmp_path: Path) -> None:
         ('{"docno": "d1", "contents": ["x"]}', "field 'contents' is ['x'], not text"),
         ('{"docno": "d1", "text": "x", "title": ["T"]}', "field 'title' is ['T'], not text"),
         ('{"docno": "d1", "text": "x", "url": {}}', "field 'url' is {}, not text"),
+        ('{"docno": ["d1"], "text": "x"}', "field 'docno' is ['d1']; an id is text or a whole number"),
     ],
 )
 def test_a_bad_document_is_named_by_its_own_line(tmp_path: Path, document: str, words: str) -> None:
@@ -707,6 +710,35 @@ def test_a_bad_document_is_named_by_its_own_line(tmp_path: Path, document: str, 
         read_trec_dataset(
             tmp_path / "t.tsv", tmp_path / "docs.jsonl", [tmp_path / "a.run"], lang="en", max_chars=400
         )
+
+
+@check_each(
+    ("topics", "words"),
+    [
+        ("", "t.tsv: holds no topics; write a line for each topic"),
+        ("<topics><item>1</item></topics>\n", "t.tsv: holds no topics; write a line for each topic"),
+        ('[{"qid": "1", "query": "x"}]\n', 't.tsv:1: is \'[{"qid": "1", "query": "x"}]\', not an object'),
+        ('{"qid": true, "query": "x"}\n', "t.tsv:1: field 'qid' is True; an id is text or a whole number"),
+        ('{"qid": null, "id": [1], "query": "x"}\n', "t.tsv:1: field 'id' is [1]; an id is text or a"),
+    ],
+)
+def test_a_file_without_topics_or_with_a_bad_id_is_named(tmp_path: Path, topics: str, words: str) -> None:
+    (tmp_path / "t.tsv").write_text(topics)
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 0.5 bm25\n")
+    (tmp_path / "docs.tsv").write_text("d1\tone\n")
+    with pytest.raises(InputError, match=re.escape(f"{tmp_path}/{words}")):
+        read_trec_dataset(
+            tmp_path / "t.tsv", tmp_path / "docs.tsv", [tmp_path / "a.run"], lang="en", max_chars=400
+        )
+
+
+def test_whole_numbers_that_pandas_wrote_as_floats_name_topics_and_documents(tmp_path: Path) -> None:
+    topics = write_rows(tmp_path / "t.jsonl", [{"qid": 1.0, "query": "x"}, {"qid": "2.0", "query": "y"}])
+    docs = write_rows(tmp_path / "d.jsonl", [{"docid": 7.0, "text": "seven"}])
+    (tmp_path / "a.run").write_text("1 Q0 7 1 0.5 bm25\n2.0 Q0 7 1 0.5 bm25\n")
+    data = read_trec_dataset(topics, docs, [tmp_path / "a.run"], lang="en", max_chars=400)
+    assert {id_: query.text for id_, query in data.queries.items()} == {"1": "x", "2.0": "y"}
+    assert [ranking.snippets[0].text for ranking in data.rankings] == ["seven", "seven"]
 
 
 def test_the_words_of_a_document_may_be_numbers_or_missing(tmp_path: Path) -> None:
@@ -868,7 +900,7 @@ def test_columns_with_several_values_for_one_query_are_named_in_order() -> None:
         ),
         (
             [{"query": "tea", "reference": "green"}, {"query": "tea", "reference": "black"}],
-            "查询 'q-f7555cd1906a' 的第 2 行：字段 'reference' 在此处为 'black'，在第 1 行为 'green'；",
+            "第 2 行：字段 'reference' 在此处为 'black'，在第 1 行为 'green'；查询 'q-f7555cd1906a' 的",
         ),
         (
             [{"query": "tea"}, {"query": "tea", "error": "HTTP 500"}],
