@@ -1,29 +1,24 @@
 """Whether a run is complete: enough pairs have a grade, and enough questions besides an answer."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
+from judge.analysis.failure_advice import (
+    NEXT_STEPS,
+    RunKind,
+    advise_on_failures,
+    count_missing_grades,
+    describe_shortfall,
+    name_failure,
+)
 from judge.analysis.summary import Summary
 from judge.assess.judging import JudgingResult
 from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
-from judge.errors import (
-    JUDGMENT_ERRORS,
-    PARSE_ERROR_KINDS,
-    RUN_AGAIN,
-    CallError,
-    ErrorKind,
-    JudgeError,
-    LimitReached,
-    RunIncomplete,
-)
-from judge.flags import TEXT_CUT, TEXT_MISSING, UNKNOWN_TEXT
+from judge.errors import RUN_AGAIN, CallError, JudgeError, LimitReached, RunIncomplete
+from judge.flags import UNKNOWN_TEXT
 from judge.messages import Message, NameList, join_messages
 from judge.records import CONTENT_FILTER, Judgment, PairKey
-
-#: What a run judges: the dataset of a user, that of a night, or the canaries of a night.
-RunKind = Literal["run", "night", "canaries"]
 
 #: Why there is nothing to judge where no engine has answered, and what to do.
 NO_RESULT = Message(
@@ -31,51 +26,6 @@ NO_RESULT = Message(
 )
 #: Errors of a question that has them again when the same command runs again.
 _FINAL = frozenset({CONTENT_FILTER, "too_long"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Advice:
-    """What a user can do in runs of one kind.
-
-    `again` is how to continue the run, `on_change` the step after a change of the dataset or of `max_chars`,
-    `on_filter` that for pairs which a content filter refused, `on_refusal` for pairs which the server refuses
-    again, `on_length` for pairs which are too long.
-    """
-
-    again: Message
-    on_change: Message
-    on_filter: Message
-    on_refusal: Message
-    on_length: Message
-
-
-def _advise_nights(on_refusal: Message) -> _Advice:
-    """Return the advice for nights, in which another model is assessor drift."""
-    # The command of a night needs its --date, and stands at the end of the reason.
-    again = Message("continue this night")
-    return _Advice(
-        again=again,
-        on_change=again,
-        on_filter=on_refusal,
-        on_refusal=on_refusal,
-        on_length=Message("lower --max-chars and {again}: stored judgments are not paid again", again=again),
-    )
-
-
-_ADVICE: Mapping[RunKind, _Advice] = {
-    "run": _Advice(
-        again=RUN_AGAIN,
-        on_change=Message("name another --out"),
-        on_filter=Message("use another model, another --store to ask again, or a lower --min-coverage"),
-        on_refusal=Message("use another model, or lower --min-coverage"),
-        on_length=Message(
-            "use a model with a longer context, or lower --max-chars and name another --out: stored judgments"
-            " are not paid again"
-        ),
-    ),
-    "night": _advise_nights(Message("lower --min-coverage")),
-    "canaries": _advise_nights(Message("raise max_missing in [nightly]")),
-}
 
 
 def check_run(
@@ -93,8 +43,8 @@ def check_run(
     """
     warnings: list[str] = []
     total = len(judging.judgments) - len(controls) * summary.repeats * _count_members(summary)
-    of_pool = replace(judging, failures=[each for each in judging.failures if each.key not in controls])
-    incomplete = _check_pairs(summary, of_pool, total, min_coverage, kind)
+    judging = replace(judging, failures=[each for each in judging.failures if each.key not in controls])
+    incomplete = _check_pairs(summary, judging, total, min_coverage, kind)
     if incomplete is None and asker.stopped is not None:
         message = Message(
             "the pairs are judged, but not all questions of the dimensions are answered: {reason}",
@@ -105,7 +55,7 @@ def check_run(
     failed = [judgment for judgment in judging.failures if judgment.detail and not judgment.is_by_rule]
     if incomplete is None and failed:
         if summary.panel:
-            failures = describe_failures(failed, len(judging.judgments))
+            failures = describe_failures(failed, total)
             warnings.append(Message("not every member graded every pair{failures}", failures=failures))
         else:  # the summary counts the failures by kind, but does not have their messages
             _, detail = _count_kinds(failed)
@@ -144,38 +94,29 @@ def _check_pairs(
         return _make_incomplete(judging.stopped, message)
     if not summary.judgments and any(engine.errors for engine in summary.engines.values()):
         return RunIncomplete(NO_RESULT)
+    shortfall, failures = describe_shortfall(summary, min_coverage), judging.failures
+    if shortfall is None:
+        return None
     if member := summary.find_incomplete_member(min_coverage):
+        total = of_assessor
         # A pair without a text is the same failure of every member.
-        failures = {
+        by_pair = {
             (failure.key, failure.repeat): failure
-            for failure in judging.failures
+            for failure in failures
             if failure.assessor == member.name or failure.error in UNKNOWN_TEXT
-        }.values()
-        return RunIncomplete(
-            "{assessor} made {count:,} of {total:,} judgments, less than --min-coverage"
-            " {min_coverage:.0%}{failures}; {advice}",
-            assessor=member.name,
-            count=member.judged,
-            total=of_assessor,
-            min_coverage=min_coverage,
-            failures=describe_failures(failures, of_assessor),
-            advice=advise_on_failed_pairs(failures, kind),
-        )
-    if summary.coverage < min_coverage:
-        return RunIncomplete(
-            "only {coverage:.2%} of the pairs were judged, less than --min-coverage"
-            " {min_coverage:.0%}{failures}; {advice}",
-            coverage=summary.coverage,
-            min_coverage=min_coverage,
-            failures=describe_failures(judging.failures, total),
-            advice=advise_on_failed_pairs(judging.failures, kind),
-        )
-    return None
+        }
+        failures = list(by_pair.values())
+    return RunIncomplete(
+        "{shortfall}{failures}; {advice}",
+        shortfall=shortfall,
+        failures=describe_failures(failures, total),
+        advice=advise_on_failed_pairs(failures, kind),
+    )
 
 
 def explain_stop(reason: JudgeError, kind: RunKind = "run") -> Message:
     """Return why the judging stopped, and what to do then."""
-    again = _ADVICE[kind].again
+    again = NEXT_STEPS[kind].again
     if isinstance(reason, CallError):  # other messages say how to continue
         return Message(
             "{reason}; correct this, then {again}: all judgments are saved", reason=reason, again=again
@@ -217,49 +158,9 @@ def _describe_unanswered(dimension: str, questions: DimensionQuestions) -> Messa
     )
 
 
-def advise_on_failed_pairs(failures: Iterable[Judgment], kind: RunKind = "run") -> str:
+def advise_on_failed_pairs(failures: Iterable[Judgment], kind: RunKind = "run") -> Message:
     """Return what the user can do to get grades for the pairs that have none."""
-    counts, advice = Counter(judgment.error for judgment in failures), _ADVICE[kind]
-    kinds = set(counts)
-    if kinds == {TEXT_CUT}:
-        return Message(
-            "raise max_chars and {again}: stored judgments are not paid again", again=advice.on_change
-        )
-    if kinds and kinds <= UNKNOWN_TEXT:
-        return Message(
-            "add the missing texts to the dataset and {again}: stored judgments are not paid again",
-            again=advice.on_change,
-        )
-    if kinds == {CONTENT_FILTER}:
-        return Message("the refusal of a content filter is final: {step}", step=advice.on_filter)
-    if CONTENT_FILTER in kinds:
-        return Message(
-            "{again} to get the rest, except for {count:,} that a content filter refused: for these {step}",
-            again=advice.again,
-            count=counts[CONTENT_FILTER],
-            step=advice.on_filter,
-        )
-    if TEXT_MISSING in kinds:
-        return Message(
-            "{again} to get the rest, except for {count:,} without a text: add the missing texts to the"
-            " dataset and {step}",
-            again=advice.again,
-            count=counts[TEXT_MISSING],
-            step=advice.on_change,
-        )
-    if kinds == {"truncated"}:
-        return Message("raise --max-tokens and {again}", again=advice.on_change)
-    if kinds <= PARSE_ERROR_KINDS or kinds == {"bad_request"}:
-        return Message(
-            "{again} to get the rest; if the server refuses these again, {step}"
-            if "bad_request" in kinds
-            else "{again} to get the rest; if the model replies so again, {step}",
-            again=advice.again,
-            step=advice.on_refusal,
-        )
-    if kinds == {"too_long"}:
-        return advice.on_length
-    return Message("{again} to get the rest", again=advice.again)
+    return advise_on_failures(Counter(str(judgment.error) for judgment in failures), NEXT_STEPS[kind])
 
 
 def describe_failures(judgments: Iterable[Judgment], total: int) -> str:
@@ -268,16 +169,14 @@ def describe_failures(judgments: Iterable[Judgment], total: int) -> str:
     if not failed:
         return ""
     kinds, detail = _count_kinds(failed)
-    names = {kind: JUDGMENT_ERRORS.get(kind) or ErrorKind(kind) for kind, _ in kinds}
-    counted = (Message("{name} ({count:,})", name=names[kind], count=count) for kind, count in kinds)
     return Message(
         " ({count:,} of {total:,} failed: {kind}: {detail})"
         if len(kinds) == 1
         else " ({count:,} of {total:,} failed: {kinds}; most often: {detail})",
         count=len(failed),
         total=total,
-        kind=names[kinds[0][0]],
-        kinds=NameList(counted),
+        kind=name_failure(kinds[0][0]),
+        kinds=NameList(count_missing_grades(len(failed), dict(kinds))),
         detail=detail,
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from judge import factory, run_identity, run_input
 from judge.analysis.dimension_summary import DimensionResult
+from judge.analysis.failure_advice import RunKind
 from judge.analysis.judged_run import JudgedRun
 from judge.assess.assessor import Assessor
 from judge.assess.assignment_plan import AssignmentPlan
@@ -21,7 +22,7 @@ from judge.assess.progress import NullProgress, ProgressListener
 from judge.characters import estimate_tokens
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
-from judge.completeness import NO_RESULT, RunKind, check_run, explain_stop
+from judge.completeness import NO_RESULT, check_run, explain_stop
 from judge.config.run import Config
 from judge.dataset.dataset_warnings import describe_empty_lists, describe_results_without_text
 from judge.dataset.label_files import read_feedback

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Self
 
 from judge import factory, pipeline, run_identity, run_input
+from judge.analysis.failure_advice import RunKind
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.client.budget import SpendLimit
-from judge.completeness import RunKind
 from judge.config.environment import copy_environment
 from judge.config.option_types import is_day
 from judge.config.run import Config

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
+from judge.analysis.failure_advice import advise_on_finished_run, count_missing_grades
 from judge.analysis.summary import Summary
 from judge.dataset.dataset_warnings import describe_empty_lists, describe_results_without_text
-from judge.flags import TEXT_CUT, TEXT_MISSING
 from judge.measure.measures import name_mean, parse_measure
 from judge.measure.sensitivity import MIN_DIFFERENCE, FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import Message, NameList, Translator
-from judge.records import CONTENT_FILTER, LEXICAL, MIN_COVERAGE
+from judge.records import LEXICAL, MIN_COVERAGE
 from judge.report import assessor_sentences
 from judge.report.comparison_sentences import describe_limits
 from judge.report.display_text import (
@@ -18,7 +18,6 @@ from judge.report.display_text import (
     format_share,
     translate_remark,
 )
-from judge.runs.missing_grades import count_missing_grades
 
 
 def warn_incomplete(t: Translator, summary: Summary, min_coverage: float = MIN_COVERAGE) -> str:
@@ -91,7 +90,7 @@ def _warn_unjudged(t: Translator, summary: Summary) -> str:
     stop = t(" The judging stopped: {reason}.", reason=escape_hidden(reason)) if reason else ""
     if not missing:  # controls, or questions besides grades, are
         return stop.strip()
-    waiting = missing - sum(summary.failures.values())
+    again = Message("run the judge run or judge nightly command of this folder again")
     failures = NameList(count_missing_grades(missing, summary.failures))
     return t.translate_plural(
         "{count:,} of {run.judgments:,} judgments has no grade (coverage {coverage}){failures}."
@@ -102,7 +101,7 @@ def _warn_unjudged(t: Translator, summary: Summary) -> str:
         run=summary,
         coverage=format_share(summary.coverage, format_spec=".1%"),
         failures=t(": {names}", names=failures),
-        advice=stop or advise_on_failures(t, summary.failures, waiting=waiting > 0),
+        advice=stop or t(" What to do: {advice}.", advice=advise_on_finished_run(summary, again)),
         imputed=explain_imputation(t, summary),
     )
 
@@ -219,26 +218,6 @@ def _describe_winners(t: Translator, winners: FlaggedWinners) -> str:
         " The engine whose lead is statistically significant is {unchanged} with their grades, {zeroed}"
         " with them counted as 0, {dropped} with them left out.",
         **{way: getattr(winners, way) or t("none") for way in FlaggedWinners.__slots__},
-    )
-
-
-def advise_on_failures(t: Translator, failures: Mapping[str, int], *, waiting: bool = False) -> str:
-    """Return the advice on the failed pairs, by the kinds of their failures; others are `waiting`."""
-    if not waiting and set(failures) <= {TEXT_MISSING, TEXT_CUT}:
-        return t(
-            " No model was asked about these, because their texts are missing; add them to the dataset and"
-            " judge it again; judge run needs another --out."
-        )
-    if not waiting and set(failures) <= {TEXT_MISSING, TEXT_CUT, CONTENT_FILTER}:
-        return t(
-            " The refusals of a content filter are final; a run with another model may judge these pairs."
-        )
-    exceptions = t("; no_text needs the missing texts") if TEXT_MISSING in failures else ""
-    if CONTENT_FILTER in failures or "no_quorum" in failures:  # a filter may have refused the members
-        exceptions += t("; the refusals of a content filter are final")
-    return t(
-        " To judge only these, run the judge run or judge nightly command of this folder again{exceptions}.",
-        exceptions=exceptions,
     )
 
 

@@ -1,15 +1,13 @@
 """The errors about runs with no or too few grades: why they are missing, and the command that continues."""
 
 import shlex
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from judge.analysis.failure_advice import advise_on_finished_run, count_missing_grades, describe_shortfall
 from judge.analysis.summary import Summary
-from judge.errors import JUDGMENT_ERRORS, InputError, RunIncomplete
-from judge.flags import TEXT_MISSING
+from judge.errors import InputError, RunIncomplete
 from judge.messages import BilingualMessage, Message, NameList
-from judge.records import MIN_COVERAGE
 from judge.runs.folder import RunFolder
 from judge.runs.load import RecordedConfig, read_config_if_there
 
@@ -40,62 +38,38 @@ def explain_incomplete(run: Path, summary: Summary) -> RunIncomplete | None:
         check_grades(run, summary, run)
     except RunIncomplete as error:
         return error
-    config = _read_config(run)
-    min_coverage = config.options.min_coverage if config else MIN_COVERAGE
-    if summary.judgments and (summary.stopped or summary.coverage < min_coverage):
-        return RunIncomplete(
-            "{run}: {coverage:.2%} of the judgments have a grade, and --min-coverage is {min_coverage:.0%}:"
-            " {reason}; {advice}",
-            run=run,
-            coverage=summary.coverage,
-            min_coverage=min_coverage,
-            reason=_explain(summary),
-            advice=_advise(summary, run),
-        )
-    if member := summary.find_incomplete_member(min_coverage):
-        return RunIncomplete(
-            "{run}: {assessor} made {count:,} of {total:,} judgments, less than --min-coverage"
-            " {min_coverage:.0%}; {advice}",
-            run=run,
-            assessor=member.name,
-            count=member.judged,
-            total=summary.judgments - summary.labelled,
-            min_coverage=min_coverage,
-            advice=_advise(summary, run),
-        )
-    return None
+    shortfall = describe_shortfall(summary, _read_config(run).options.min_coverage)
+    if not summary.judgments or not (summary.stopped or shortfall):
+        return None
+    reason = _explain(summary)
+    if shortfall and reason:
+        reason = Message("{name}: {value}", name=shortfall, value=reason)
+    return RunIncomplete(
+        "{run}: {reason}; {advice}", run=run, reason=reason or shortfall, advice=_advise(summary, run)
+    )
 
 
-def _explain(summary: Summary) -> Message:
-    """Return why judgments have no grade."""
+def _explain(summary: Summary) -> Message | None:
+    """Return why judgments have no grade, None where all have one."""
     if summary.stopped:
         return Message("the judging stopped: {reason}", reason=BilingualMessage(summary.stopped))
-    return NameList(count_missing_grades(summary.judgments - summary.judged, summary.failures))
+    missing = summary.judgments - summary.judged
+    return NameList(count_missing_grades(missing, summary.failures)) if missing else None
 
 
 def _advise(summary: Summary, run: Path | None) -> Message:
     """Return what a user can do to get the grades that are missing."""
+    command = _name_command(run)
     if summary.stopped:
-        return Message("the command of this folder is {command}", command=_name_command(run))
-    if {*summary.failures} == {TEXT_MISSING}:
-        return Message(
-            "add the missing texts to the dataset and judge it again; judge run needs another --out"
-        )
-    return Message("run the command of this folder again: {command}", command=_name_command(run))
-
-
-def count_missing_grades(missing: int, failures: Mapping[str, int]) -> Iterator[Message]:
-    """Yield each reason why `missing` judgments have no grade, with its number; `failures` are by kind."""
-    for kind, count in failures.items():
-        yield Message("{name} ({count:,})", name=JUDGMENT_ERRORS.get(kind, kind), count=count)
-    if (waiting := missing - sum(failures.values())) > 0:
-        yield Message("{name} ({count:,})", name=Message("not judged yet"), count=waiting)
+        return Message("the command of this folder is {command}", command=command)
+    again = Message("run the command of this folder again ({command})", command=command)
+    return advise_on_finished_run(summary, again)
 
 
 def _name_command(run: Path | None) -> Message:
     """Return the command that continues the run in a folder, as far as config.json has it."""
-    config = _read_config(run) if run else None
-    if config and not config.options_file and config.options.data and config.options.model:
+    config = _read_config(run) if run else RecordedConfig()
+    if not config.options_file and config.options.data and config.options.model:
         models = (config.options.model, *config.options.panel)
         model_options = (word for model in models for word in ("-m", model))
         words = ["judge", "run", config.options.data, *model_options, "--out", str(run)]
@@ -103,8 +77,8 @@ def _name_command(run: Path | None) -> Message:
     return Message("judge run or judge nightly with its options")
 
 
-def _read_config(run: Path) -> RecordedConfig | None:
-    """Return the config.json of a run, None where there is none that can be read."""
+def _read_config(run: Path) -> RecordedConfig:
+    """Return the config.json of a run, an empty one where there is none that can be read."""
     with suppress(InputError):
-        return read_config_if_there(RunFolder(run))
-    return None
+        return read_config_if_there(RunFolder(run)) or RecordedConfig()
+    return RecordedConfig()

@@ -56,7 +56,9 @@ def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(recorded_page:
     # Less than --min-coverage: what is missing stands before the answer, and only there.
     first = recorded_page.page.locator("#answer > *").first.inner_text()
     assert first.startswith("4 of 192 judgments have no grade (coverage 97.9%): the reply")
-    assert "To judge only these, run the judge run or judge nightly command of this folder again." in first
+    assert (
+        "What to do: run the judge run or judge nightly command of this folder again to get the rest" in first
+    )
     assert "have no grade" not in warnings
     assert "that seem to address the assessor" in warnings
     assert "judged again" in recorded_page.page.locator(".facts").inner_text()

@@ -11,7 +11,7 @@ from judge.dataset.pool import build_pool
 from judge.pair_selection import draw_mismatched_pairs
 from tests.support.command_line import make_words, run_judge
 from tests.support.datasets import read_dataset
-from tests.support.factories import read_summary, reply_with_grade, write_rows
+from tests.support.factories import extract_fenced, read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 TOPICS = ("apple", "bridge", "copper", "desert", "engine", "forest", "garden", "harbour")
@@ -173,6 +173,22 @@ def test_a_run_whose_controls_are_not_all_judged_says_so(tmp_path: Path) -> None
         result = run_judge(*words, *more)
     assert result.returncode == 3
     assert "stopped before all controls were judged: " in " ".join(result.stderr.split())
+
+
+def test_controls_that_fail_are_no_failed_pairs_of_the_run(tmp_path: Path) -> None:
+    def reject_controls(request: ChatRequest) -> Reply:
+        topic = extract_fenced(request.prompt).split()[0]
+        is_control = request.prompt.count(topic) == 1
+        return (
+            Reply(status=400, body='{"error": {"message": "odd"}}')
+            if is_control
+            else reply_with_grade(request)
+        )
+
+    with LoopbackServer(reject_controls) as server:
+        result = judge_rows(tmp_path, server, 2, "--controls", "--control-pairs", 5)
+    assert (result["coverage"], result["controls"]["false_positives"]["of"]) == (1.0, 0)
+    assert "not every pair has a grade" not in result["printed"]
 
 
 def test_the_ideal_of_a_partly_graded_pool_is_no_ceiling(tmp_path: Path) -> None:

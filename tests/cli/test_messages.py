@@ -95,21 +95,24 @@ def test_a_run_without_a_grade_is_not_compared_with_another_run(
         (
             Reply(status=401, body='{"error": {"message": "no"}}'),
             "; correct this, then run the same command again: all judgments are saved",
-            ("the judging stopped: auth: HTTP 401: no (check ", "; the command of this folder is"),
-            ("评测已停止：访问被拒绝：HTTP 401: no（请检查", "；该目录的命令为："),
+            ("the judging stopped: auth: HTTP 401: no (check ", "; the command of this folder isCOMMAND"),
+            ("评测已停止：访问被拒绝：HTTP 401: no（请检查", "；该目录的命令为：COMMAND"),
         ),
         (
             Reply(text="nothing"),
             "; run the same command again to get the rest; if the model replies so again, use another model,"
             " or lower --min-coverage",
-            ("the reply names a grade that does not exist (6)", "; run the command of this folder again:"),
-            ("答复的等级不在标度内（6）", "；请再次执行该目录的命令："),
+            (
+                "the reply names a grade that does not exist (6)",
+                "; run the command of this folder again (COMMAND",
+            ),
+            ("答复的等级不在标度内（6）", "；再次执行该目录的命令（COMMAND"),
         ),
         (
             Reply(text='{"reason": "It', finish_reason="length"),
             "; raise --max-tokens and name another --out",
-            ("the reply was cut off (6)", "; run the command of this folder again:"),
-            ("答复被截断（6）", "；请再次执行该目录的命令："),
+            ("the reply was cut off (6)", "; raise --max-tokens and judge it again"),
+            ("答复被截断（6）", "；请调高 --max-tokens，并重新评测"),
         ),
     ],
 )
@@ -123,7 +126,8 @@ def test_the_reason_why_a_run_has_no_grade_is_in_both_languages(
     for language, (reason, advice) in (("en", english), ("zh", chinese)):
         outputs = {run_judge(words, run, "--ui-lang", language).stderr for words in ("score", "compare")}
         (text,) = outputs
-        assert re.search(rf"[:：] ?{re.escape(reason)}.*{advice} ?{re.escape(command)}", text), text
+        pattern = re.escape(advice).replace("COMMAND", f" ?{re.escape(command)}")
+        assert re.search(rf"[:：] ?{re.escape(reason)}.*{pattern}", text), text
 
 
 def test_runs_whose_shared_queries_have_no_grade_are_both_named(tmp_path: Path) -> None:
@@ -148,7 +152,8 @@ def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
     assert run_judge("run", write_rows(tmp_path / "d.jsonl", rows), *words).returncode == 3
     line = run_judge("score", tmp_path / "run").stderr
     assert line.endswith(
-        "; add the missing texts to the dataset and judge it again; judge run needs another --out\n"
+        "; add the missing texts to the dataset and judge it again (judge run needs another --out): stored"
+        " judgments are not paid again\n"
     )
 
 

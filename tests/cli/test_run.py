@@ -357,7 +357,7 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
     line = "1 document has no text in d.tsv, first document 'dX' of query '1': the assessor does not"
     assert line in result.stdout
     assert "1 of 3 judgments has no grade (coverage 66.7%): the text is missing (1)." in result.stdout
-    assert "No model was asked about these" in result.stdout
+    assert "What to do: add the missing texts to the dataset and judge it again" in result.stdout
     assert "no text at all" not in result.stdout
     assert "the same command" not in result.stderr
     (given,) = read_results(out)["queries"][0]["engines"]["A"]["snippets"][1]["judgments"]

@@ -299,7 +299,10 @@ def test_a_few_failures_are_reported_of_a_run_with_enough_grades(tmp_path: Path)
     assert "not every pair has a grade; the most frequent error: HTTP 400: an odd pair\n" in result.stdout
     assert result.stdout.count(reason) == 1
     assert "they are imputed" in result.stdout
-    assert "To judge only these, run" in result.stdout
+    assert (
+        "What to do: run the judge run or judge nightly command of this folder again to get the rest; if"
+        in result.stdout
+    )
 
 
 def test_missing_texts_do_not_hide_the_error_of_the_server(tmp_path: Path) -> None:

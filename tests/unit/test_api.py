@@ -320,8 +320,9 @@ def test_a_run_with_too_few_grades_is_incomplete_when_it_is_scored_again(tmp_pat
         assert judge.run(ROWS, "openai:m", out=part, **options).incomplete is not None
     assert judge.score(judge.run(ROWS, "lexical", out=out).folder).incomplete is None
     assert str(judge.score(part).incomplete) == (
-        f"{part}: 50.00% of the judgments have a grade, and min_coverage is 80%: the reply could not be"
-        " read (1); run the command of this folder again: judge run or judge nightly with its options"
+        f"{part}: only 50.00% of the pairs were judged, less than min_coverage 80%: the reply could not be"
+        " read (1); run the command of this folder again (judge run or judge nightly with its options) to get"
+        " the rest; if the model replies so again, judge them with another model"
     )
 
 

@@ -34,7 +34,7 @@ ALLOWED = {
     "dimensions": (
         "records flags errors characters files models pricing dataset measure client assess analysis"
     ),
-    "runs": "records flags errors files dataset measure analysis",
+    "runs": "records errors files dataset measure analysis",
     "report": "records errors flags characters files pricing injection dataset measure analysis runs",
     "collect": "errors characters files models config dataset client runs",
     "annotate": "records errors files dataset measure client analysis runs report",

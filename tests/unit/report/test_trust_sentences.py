@@ -11,7 +11,6 @@ from judge.measure.intervals import measure_share
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import CHINESE, ENGLISH, build_text, build_texts
 from judge.report.run_warnings import (
-    advise_on_failures,
     describe_flagged_effect,
     iter_warnings,
     warn_flagged,
@@ -74,28 +73,6 @@ def test_a_run_that_stopped_says_why_in_place_of_other_advice() -> None:
     judged = replace(stopped, judged=10, coverage=1.0)  # but questions of dimensions have no answer
     assert "The judging stopped: HTTP 401; run it again." in list(iter_warnings(ENGLISH, judged))
     assert warn_incomplete(CHINESE, stopped).endswith("（10）。评测已停止：密钥无效\\x202e。")
-
-
-def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
-    assert (
-        "To judge only these, run the judge run or judge nightly command of this folder again."
-        in advise_on_failures(ENGLISH, {"transport": 1})
-    )
-    advice = advise_on_failures(ENGLISH, {"no_text": 1, "transport": 2})
-    assert "no_text needs the missing texts" in advice
-    for failures in ({"no_text": 1}, {"content_filter": 2}, {"content_filter": 2, "no_text": 1}):
-        assert "run the judge run or judge nightly command" not in advise_on_failures(ENGLISH, failures)
-    # A run that stopped has no failures, only pairs that wait.
-    for failures in ({}, {"no_text": 1}):
-        assert "run the judge run or judge nightly command" in advise_on_failures(
-            ENGLISH, failures, waiting=True
-        )
-    # A filter may have refused the pairs of the members of a panel.
-    for failures in ({"content_filter": 1, "transport": 2}, {"no_quorum": 1}):
-        assert advise_on_failures(ENGLISH, failures) == (
-            " To judge only these, run the judge run or judge nightly command of this folder again; the"
-            " refusals of a content filter are final."
-        )
 
 
 def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:

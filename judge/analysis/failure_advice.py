@@ -1,0 +1,170 @@
+"""Why judgments have no grade, and what a user can do: the one table of advice by the kind of failure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from judge.analysis.summary import Summary
+from judge.errors import JUDGMENT_ERRORS, PARSE_ERROR_KINDS, RUN_AGAIN, ErrorKind
+from judge.flags import TEXT_CUT, TEXT_MISSING, UNKNOWN_TEXT
+from judge.messages import Message
+from judge.records import CONTENT_FILTER
+
+#: What a run judges: the dataset of a user, that of a night, or the canaries of a night.
+RunKind = Literal["run", "night", "canaries"]
+
+
+@dataclass(frozen=True, slots=True)
+class NextSteps:
+    """What a user can do in runs of one kind.
+
+    `again` is how to continue the run, `on_change` the step after a change of the dataset or of `max_chars`,
+    `on_filter` that for pairs which a content filter refused, `on_refusal` for pairs which the server refuses
+    again, `on_length` for pairs which are too long.
+    """
+
+    again: Message
+    on_change: Message
+    on_filter: Message
+    on_refusal: Message
+    on_length: Message
+
+
+_ON_LENGTH = Message(
+    "use a model with a longer context, or lower --max-chars and name another --out: stored judgments are not"
+    " paid again"
+)
+
+
+def _list_steps_of_nights(on_refusal: Message) -> NextSteps:
+    """Return the steps in nights, in which another model is assessor drift."""
+    # The command of a night needs its --date, and stands at the end of the reason.
+    again = Message("continue this night")
+    return NextSteps(
+        again=again,
+        on_change=again,
+        on_filter=on_refusal,
+        on_refusal=on_refusal,
+        on_length=Message("lower --max-chars and {again}: stored judgments are not paid again", again=again),
+    )
+
+
+NEXT_STEPS: Mapping[RunKind, NextSteps] = {
+    "run": NextSteps(
+        again=RUN_AGAIN,
+        on_change=Message("name another --out"),
+        on_filter=Message("use another model, another --store to ask again, or a lower --min-coverage"),
+        on_refusal=Message("use another model, or lower --min-coverage"),
+        on_length=_ON_LENGTH,
+    ),
+    "night": _list_steps_of_nights(Message("lower --min-coverage")),
+    "canaries": _list_steps_of_nights(Message("raise max_missing in [nightly]")),
+}
+
+
+class _Rule(NamedTuple):
+    """The advice where all failures are of these kinds, or some of them where it is about a part."""
+
+    kinds: frozenset[str]
+    advice: Message
+    is_part: bool = False
+
+
+#: The first one that fits decides. The values are those of `NextSteps`, and the number of these failures.
+_RULES = (
+    _Rule(
+        frozenset({TEXT_CUT}),
+        Message("raise max_chars and {on_change}: stored judgments are not paid again"),
+    ),
+    _Rule(
+        UNKNOWN_TEXT,
+        Message("add the missing texts to the dataset and {on_change}: stored judgments are not paid again"),
+    ),
+    _Rule(frozenset({CONTENT_FILTER}), Message("the refusal of a content filter is final: {on_filter}")),
+    _Rule(
+        frozenset({CONTENT_FILTER}),
+        Message(
+            "{again} to get the rest, except for {count:,} that a content filter refused: for these"
+            " {on_filter}"
+        ),
+        is_part=True,
+    ),
+    _Rule(
+        frozenset({TEXT_MISSING}),
+        Message(
+            "{again} to get the rest, except for {count:,} without a text: add the missing texts to the"
+            " dataset and {on_change}"
+        ),
+        is_part=True,
+    ),
+    # A filter may have refused the pairs of the members of a panel.
+    _Rule(
+        frozenset({"no_quorum"}),
+        Message("{again} to get the rest; the refusals of a content filter are final"),
+        is_part=True,
+    ),
+    _Rule(frozenset({"truncated"}), Message("raise --max-tokens and {on_change}")),
+    _Rule(
+        frozenset({"bad_request"}),
+        Message("{again} to get the rest; if the server refuses these again, {on_refusal}"),
+    ),
+    _Rule(
+        PARSE_ERROR_KINDS,
+        Message("{again} to get the rest; if the model replies so again, {on_refusal}"),
+    ),
+    _Rule(frozenset({"too_long"}), Message("{on_length}")),
+)
+
+
+def advise_on_failures(failures: Mapping[str, int], steps: NextSteps, *, waiting: int = 0) -> Message:
+    """Return what the user can do to get the missing grades.
+
+    `failures` counts them by kind, besides those that are `waiting` to be judged.
+    """
+    kinds, values = failures.keys(), {name: getattr(steps, name) for name in NextSteps.__slots__}
+    for rule in _RULES:
+        if kinds & rule.kinds if rule.is_part else kinds and kinds <= rule.kinds and not waiting:
+            count = sum(failures[kind] for kind in kinds & rule.kinds)
+            return Message(rule.advice.template, count=count, **values)
+    return Message("{again} to get the rest", again=steps.again)
+
+
+def advise_on_finished_run(summary: Summary, again: Message) -> Message:
+    """Return what the user can do to get the missing grades of a run, whose command `again` names."""
+    on_change = Message("judge it again (judge run needs another --out)")
+    another_model = Message("judge them with another model")
+    steps = NextSteps(again, on_change, another_model, another_model, _ON_LENGTH)
+    waiting = summary.judgments - summary.judged - sum(summary.failures.values())
+    return advise_on_failures(summary.failures, steps, waiting=waiting)
+
+
+def name_failure(kind: str) -> Message:
+    """Return what a kind of failure means."""
+    return JUDGMENT_ERRORS.get(kind) or ErrorKind(kind)
+
+
+def count_missing_grades(missing: int, failures: Mapping[str, int]) -> Iterator[Message]:
+    """Yield each reason why `missing` judgments have no grade, with its number; `failures` are by kind."""
+    for kind, count in failures.items():
+        yield Message("{name} ({count:,})", name=name_failure(kind), count=count)
+    if (waiting := missing - sum(failures.values())) > 0:
+        yield Message("{name} ({count:,})", name=Message("not judged yet"), count=waiting)
+
+
+def describe_shortfall(summary: Summary, min_coverage: float) -> Message | None:
+    """Return that less than this share has a grade, also of one member of a panel; None if not."""
+    if member := summary.find_incomplete_member(min_coverage):
+        return Message(
+            "{assessor} made {count:,} of {total:,} judgments, less than --min-coverage {min_coverage:.0%}",
+            assessor=member.name,
+            count=member.judged,
+            total=summary.judgments - summary.labelled,
+            min_coverage=min_coverage,
+        )
+    if summary.coverage < min_coverage:
+        return Message(
+            "only {coverage:.2%} of the pairs were judged, less than --min-coverage {min_coverage:.0%}",
+            coverage=summary.coverage,
+            min_coverage=min_coverage,
+        )
+    return None
