@@ -1,7 +1,6 @@
 """Why judgments have no grade, and what a user can do: the one table of advice by the kind of failure."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from judge.analysis.summary import Summary
@@ -14,8 +13,7 @@ from judge.records import CONTENT_FILTER
 RunKind = Literal["run", "night", "canaries"]
 
 
-@dataclass(frozen=True, slots=True)
-class NextSteps:
+class NextSteps(NamedTuple):
     """What a user can do in runs of one kind.
 
     `again` is how to continue the run, `on_change` the step after a change of the dataset or of `max_chars`,
@@ -62,58 +60,31 @@ NEXT_STEPS: Mapping[RunKind, NextSteps] = {
 }
 
 
-class _Rule(NamedTuple):
-    """The advice where all failures are of these kinds, or some of them where it is about a part."""
-
-    kinds: frozenset[str]
-    advice: Message
-    is_part: bool = False
-
-
-#: The first one that fits decides. The values are those of `NextSteps`, and the number of these failures.
-_RULES = (
-    _Rule(
-        frozenset({TEXT_CUT}),
-        Message("raise max_chars and {on_change}: stored judgments are not paid again"),
-    ),
-    _Rule(
+#: What to do where all failures are of these kinds; the values are those of `NextSteps`.
+_FOR_ALL = (
+    ({TEXT_CUT}, Message("raise max_chars and {on_change}: stored judgments are not paid again")),
+    (
         UNKNOWN_TEXT,
         Message("add the missing texts to the dataset and {on_change}: stored judgments are not paid again"),
     ),
-    _Rule(frozenset({CONTENT_FILTER}), Message("the refusal of a content filter is final: {on_filter}")),
-    _Rule(
-        frozenset({CONTENT_FILTER}),
-        Message(
-            "{again} to get the rest, except for {count:,} that a content filter refused: for these"
-            " {on_filter}"
-        ),
-        is_part=True,
+    ({CONTENT_FILTER}, Message("the refusal of a content filter is final: {on_filter}")),
+    ({"truncated"}, Message("raise --max-tokens and {on_change}")),
+    ({"bad_request"}, Message("{again} to get the rest; if the server refuses these again, {on_refusal}")),
+    (PARSE_ERROR_KINDS, Message("{again} to get the rest; if the model replies so again, {on_refusal}")),
+    ({"too_long"}, Message("{on_length}")),
+)
+#: The same where `count` failures are of this kind.
+_FOR_SOME = {
+    CONTENT_FILTER: Message(
+        "{again} to get the rest, except for {count:,} that a content filter refused: for these {on_filter}"
     ),
-    _Rule(
-        frozenset({TEXT_MISSING}),
-        Message(
-            "{again} to get the rest, except for {count:,} without a text: add the missing texts to the"
-            " dataset and {on_change}"
-        ),
-        is_part=True,
+    TEXT_MISSING: Message(
+        "{again} to get the rest, except for {count:,} without a text: add the missing texts to the dataset"
+        " and {on_change}"
     ),
     # A filter may have refused the pairs of the members of a panel.
-    _Rule(
-        frozenset({"no_quorum"}),
-        Message("{again} to get the rest; the refusals of a content filter are final"),
-        is_part=True,
-    ),
-    _Rule(frozenset({"truncated"}), Message("raise --max-tokens and {on_change}")),
-    _Rule(
-        frozenset({"bad_request"}),
-        Message("{again} to get the rest; if the server refuses these again, {on_refusal}"),
-    ),
-    _Rule(
-        PARSE_ERROR_KINDS,
-        Message("{again} to get the rest; if the model replies so again, {on_refusal}"),
-    ),
-    _Rule(frozenset({"too_long"}), Message("{on_length}")),
-)
+    "no_quorum": Message("{again} to get the rest; the refusals of a content filter are final"),
+}
 
 
 def advise_on_failures(failures: Mapping[str, int], steps: NextSteps, *, waiting: int = 0) -> Message:
@@ -121,11 +92,12 @@ def advise_on_failures(failures: Mapping[str, int], steps: NextSteps, *, waiting
 
     `failures` counts them by kind, besides those that are `waiting` to be judged.
     """
-    kinds, values = failures.keys(), {name: getattr(steps, name) for name in NextSteps.__slots__}
-    for rule in _RULES:
-        if kinds & rule.kinds if rule.is_part else kinds and kinds <= rule.kinds and not waiting:
-            count = sum(failures[kind] for kind in kinds & rule.kinds)
-            return Message(rule.advice.template, count=count, **values)
+    for kinds, advice in _FOR_ALL:
+        if failures and failures.keys() <= kinds and not waiting:
+            return Message(advice.template, **steps._asdict())
+    for kind, advice in _FOR_SOME.items():
+        if kind in failures:
+            return Message(advice.template, count=failures[kind], **steps._asdict())
     return Message("{again} to get the rest", again=steps.again)
 
 
