@@ -50,7 +50,7 @@ def test_the_critical_value_is_the_upper_5_percent_point_of_the_largest_t() -> N
     differences = draw_skewed_differences()
     test = compare_one_family(differences)
     maxima = np.sort(compute_resampled_maxima(differences))
-    assert test.critical == pytest.approx(maxima[-500], rel=1e-9)
+    assert test.critical == pytest.approx(maxima[-500], rel=1e-8)
     seen = scipy.stats.ttest_1samp(differences, 0.0)
     larger = (maxima[:, None] >= np.abs(seen.statistic)).sum(0)
     assert test.p == pytest.approx((1 + larger) / (1 + RESAMPLES), abs=1e-12)
@@ -206,13 +206,47 @@ def test_a_column_with_far_fewer_queries_than_another_is_not_tested(queries: int
     assert three.critical == two.critical
 
 
-def test_a_column_without_variance_in_many_resamples_leaves_the_critical_value_to_the_others() -> None:
-    """A third of the resamples hold the first column's single other value not at all."""
+@pytest.mark.parametrize("noise", [0.0, 0.001])
+def test_a_column_without_variance_in_many_resamples_leaves_the_critical_value_to_the_others(
+    noise: float,
+) -> None:
+    """A third of the resamples do not hold the last column's single other value."""
     differences = np.random.default_rng(8).normal(0.2, 1.0, (12, 2))
     alone = compare_means(differences[:, None])[0]
-    nearly_equal = np.append(np.full(11, 1.0), 0.7)
+    nearly_equal = np.append(1.0 + noise * np.arange(11), 0.7)
     test = compare_means(np.column_stack([differences, nearly_equal])[:, None])[0]
     assert (test.critical, test.tested.tolist()) == (alone.critical, [True, True, False])
+
+
+def test_an_engine_that_fails_once_beside_its_copy_does_not_hide_the_order_of_the_others() -> None:
+    """The first two engines differ by 0.004 at most, and one of them found nothing for one of 50 queries."""
+    rng = np.random.default_rng(4)
+    good = rng.uniform(0.4, 0.9, 50)
+    copy = good + rng.uniform(-0.004, 0.004, 50)
+    copy[7] = 0.0
+    bad = good - rng.uniform(0.0, 0.3, 50)
+    differences = np.column_stack([good - copy, good - bad, copy - bad])
+    test = compare_means(differences[:, None], largest_values=np.array([1.0]))[0]
+    assert test.tested.tolist() == [False, True, True]
+    assert test.critical < 3
+    assert (test.low > 0).tolist() == [False, True, True]
+    assert -0.2 < test.low[0] < test.high[0] < 0.2
+
+
+@pytest.mark.parametrize("seed", [8, 9, 14, 35])
+def test_p_counts_resamples_with_the_observed_t_as_whole_numbers_do(seed: int) -> None:
+    """Precisions of 3 results are thirds: many resamples have a t that equals the observed one."""
+    thirds = np.random.default_rng(seed).integers(-2, 4, 8)
+    queries, total = len(thirds), int(thirds.sum())
+    centred = queries * thirds - total
+    drawn = np.concatenate(list(draw_queries(queries, RESAMPLES, SEED))).astype(int)
+    sums, squares = drawn @ centred, drawn @ centred**2
+    # The square of a t is (n - 1) s² / (n Σx² - s²), with the sum s of n values x.
+    variance, own = queries * squares - sums**2, queries * int((thirds**2).sum()) - total**2
+    as_large = int(((sums**2 * own >= total**2 * variance) & (variance > 0)).sum())
+    test = compare_one_family(thirds[:, None] / 3)
+    assert test.tested[0]
+    assert test.p[0] == pytest.approx((1 + as_large) / (1 + RESAMPLES), abs=1e-12)
 
 
 @pytest.mark.parametrize("weak", [2, 5, 8])
