@@ -31,6 +31,7 @@ from judge.report.display_text import (
     format_cost,
     format_p_value,
     format_plain_number,
+    format_plain_range,
     format_query_count,
     format_share,
     isolate,
@@ -43,6 +44,8 @@ SENTENCE_LENGTH = 300
 _MESSAGE_SENTENCE_LENGTH = 500
 #: The most engines that the title of a message names.
 _ENGINES_IN_TITLE = 2
+#: How changes and the ends of their intervals are printed.
+_CHANGE_FORM = "+.3f"
 #: A name, and characters that could begin markup within a line, and HTML.
 _NAME = re.compile(f"{ISOLATE}(.*?){END}")
 _ESCAPED = re.compile(rf"{_NAME.pattern}|[\\`*_\[\]<>&~#|]")
@@ -161,8 +164,7 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator) -> st
         return t("{engine} {outcome}: {measure} has no value on both nights", **subject)
     interval, p = "", outcome.p_holm
     if outcome.ci95:
-        low, high = map(_format_signed, outcome.ci95)
-        interval = t("; 95%: {low} to {high}", low=low, high=high)
+        interval = t("; 95%: {range}", range=format_plain_range(t, outcome.ci95, _CHANGE_FORM))
     certainty = "" if p is None else t(", p (Holm) {p}", p=format_p_value(p))
     return t(
         "{engine} {outcome}: {measure} {change} ({before} to {after} on the pool of both nights{interval})"
@@ -317,7 +319,7 @@ def _shorten_sentence(text: str) -> str:
 
 
 def _format_signed(value: float | None) -> str:
-    return format_plain_number(value, "+.3f")
+    return format_plain_number(value, _CHANGE_FORM)
 
 
 def format_terminal(message: NightMessage, link: str, t: Translator) -> list[str]:

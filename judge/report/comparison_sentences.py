@@ -25,6 +25,7 @@ from judge.report.display_text import (
     format_interval,
     format_number,
     format_p_value,
+    format_plain_range,
     format_query_count,
     format_range,
 )
@@ -244,8 +245,8 @@ def describe_difference(t: Translator, comparison: PairComparison) -> str:
     if is_unsure(comparison):
         robust = t(", robust to any grades") if comparison.robust else ""
         size += t(
-            "; with any grades of the unjudged {bounds[0]:.4f} to {bounds[1]:.4f}{robust}",
-            bounds=comparison.bounds,
+            "; with any grades of the unjudged {range}{robust}",
+            range=format_plain_range(t, comparison.bounds, "z.4f"),
             robust=robust,
         )
     return t(

@@ -51,6 +51,13 @@ def test_an_interval_is_left_out_where_it_is_the_whole_range(ends: tuple[float, 
     assert ("; 95%:" in describe_regression_outcome(outcome, ENGLISH)) == is_shown
 
 
+def test_an_end_of_an_interval_keeps_its_side_of_0() -> None:
+    outcome = RegressionOutcome(
+        "bing", "AP@10", 40, 0.62, 0.61, -0.01, -0.0197, -0.0003, 0.001, 0.002, 0.005, outcome="regression"
+    )
+    assert "; 95%: -0.020 to -0.001)" in describe_regression_outcome(outcome, ENGLISH)
+
+
 def test_junit_has_a_case_a_row_and_one_for_the_night() -> None:
     root = check_document(format_junit(parse_record(make_regression())))
     cases = [

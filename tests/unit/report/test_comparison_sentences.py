@@ -341,6 +341,11 @@ def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> Non
     )
     (row,) = summarise_scores([a, b], lowest=[[each - 0.29 for each in a], b], highest=[a, b]).comparisons
     assert "; with any grades of the unjudged 0.0100 to 0.3000; " in describe_difference(ENGLISH, row)
+    # The side of 0 decides.
+    lowest = [each - 0.29998 for each in a]
+    (row,) = summarise_scores([a, b], lowest=[lowest, b], highest=[a, b]).comparisons
+    assert row.winner == "a"
+    assert "; with any grades of the unjudged 0.0001 to 0.3000; " in describe_difference(ENGLISH, row)
     (row,) = summarise_scores([a, b]).comparisons
     assert "unjudged" not in describe_difference(ENGLISH, row)
 
