@@ -125,9 +125,15 @@ class MessageIndex:
             values = template.match(text)
             if values is None:
                 continue
-            is_weak = template.letters < _FEW_LETTERS
-            if not is_weak or any(self._is_clear(value, depth - 1) for value in values.values()):
-                return RecognisedMessage(template.text, values, is_weak)
+            if template.letters >= _FEW_LETTERS:
+                return RecognisedMessage(template.text, values)
+            is_clear = {value: self._is_clear(value, depth - 1) for value in values.values()}
+            # A word such as "to" also stands in the words of others, which can follow a message.
+            is_certain = not template.letters or all(
+                " " not in value or is_clear[value] for value in is_clear
+            )
+            if is_certain and any(is_clear.values()):
+                return RecognisedMessage(template.text, values, is_weak=True)
         return None
 
     def _is_clear(self, value: str, depth: int) -> bool:

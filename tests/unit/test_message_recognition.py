@@ -161,6 +161,12 @@ def test_other_texts_stay_as_they_are(text: str) -> None:
     assert CHINESE(text) == text
 
 
+@check_each("reason", ["verify failed: unable to get the issuer", "one and the other: a", "a to b and (c) d"])
+def test_words_behind_a_message_stay_as_they_are(reason: str) -> None:
+    message = Message("no TLS connection: {reason}", reason=reason)
+    assert CHINESE(f"https://a/v1: {message}") == f"https://a/v1：无法建立 TLS 连接：{reason}"
+
+
 @pytest.mark.parametrize("part", ["; ", ": ", " and ", "{", "a "])
 def test_a_long_text_of_another_person_takes_no_longer_than_its_length(part: str) -> None:
     assert CHINESE(part * 20_000)
