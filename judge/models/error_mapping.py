@@ -32,6 +32,8 @@ from judge.models.server import find_proxy, find_proxy_secrets, is_dashscope, re
 DETAIL_LENGTH = 300
 #: TLS errors before the request is sent: an untrusted certificate, a server without TLS.
 _HANDSHAKE_ERRORS = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER", "HTTP_REQUEST"})
+#: OpenSSL's codes of a certificate that no known authority has signed.
+_UNKNOWN_ISSUER = range(18, 22)
 #: Maximum number of characters of a code or a message that `ERROR_RULES` read.
 _MAX_READ = 5000
 
@@ -389,6 +391,12 @@ def _describe_cause(cause: BaseException) -> tuple[str, bool]:
         return Message("connection refused"), False
     if isinstance(cause, socket.gaierror):
         return Message("unknown host ({reason})", reason=cause.strerror), cause.errno != socket.EAI_AGAIN
+    if isinstance(cause, ssl.SSLCertVerificationError) and cause.verify_code in _UNKNOWN_ISSUER:
+        return Message(
+            "no TLS connection: {reason}; for a certificate of your own authority, set SSL_CERT_FILE to the"
+            " file with the authority's certificates",
+            reason=cause.verify_message,
+        ), True
     if isinstance(cause, ssl.SSLError):
         return Message("no TLS connection: {reason}", reason=cause), True
     return explain_error(cause) or type(cause).__name__, not isinstance(cause, OSError)

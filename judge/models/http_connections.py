@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from errno import ETIMEDOUT
-from os import strerror
+from os import environ, strerror
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 from urllib.parse import quote, urlsplit
@@ -20,6 +20,8 @@ from urllib.parse import quote, urlsplit
 import httptools
 import msgspec
 
+from judge.errors import explain_error
+from judge.messages import Message
 from judge.models.body_limits import (
     ACCEPTED,
     MAX_BYTES,
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 KEEP_ALIVE = 30.0
 #: Seconds after which a second address of a host is tried, too (RFC 8305).
 _NEXT_ADDRESS = 0.25
+#: The status of a proxy that asks for a user and a password.
+_LOGIN_REQUIRED = 407
 #: Bytes of a response besides its body.
 _MAX_HEAD = 64 * 2**10
 #: Characters of a path that are sent as they are, besides letters and digits.
@@ -48,6 +52,10 @@ _IN_PATH = "/%:@!$&'()*+,;=~-._"
 
 class NotConnected(Exception):
     """No connection was made, so the request was not sent; the cause says why."""
+
+
+class ConnectionSettingsError(Exception):
+    """The settings of connections cannot be used: certificates, or a proxy that refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +285,14 @@ class ProxiedConnections:
                 ) as response,
             ):
                 return HttpResponse(response.status, response.headers, await read_body(response))
-        except (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError) as error:
+        except aiohttp.ClientHttpProxyError as error:
+            if error.status == _LOGIN_REQUIRED:
+                return HttpResponse(error.status, {}, b"")
+            answer = Message(
+                "the proxy answers HTTP {status:d} {text}", status=error.status, text=error.message
+            )
+            raise NotConnected from ConnectionSettingsError(answer)
+        except aiohttp.ClientConnectorError as error:
             raise NotConnected from error
         except aiohttp.ClientError as error:
             raise ConnectionError(f"{type(error).__name__}: {error}") from error
@@ -341,7 +356,18 @@ class HttpConnections:
 
 
 def _make_tls_context() -> ssl.SSLContext:
-    """Return the TLS settings that httpx uses, with the certificates of the system."""
+    """Return the TLS settings that httpx uses, with the certificates of the system or of `SSL_CERT_FILE`.
+
+    Raises NotConnected when the certificates cannot be loaded.
+    """
     import httpx2
 
-    return httpx2.create_ssl_context()
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:  # also of the ssl module
+        reason = Message(
+            "the certificates of SSL_CERT_FILE={path!r} cannot be loaded: {reason}; correct the variable",
+            path=environ.get("SSL_CERT_FILE"),
+            reason=explain_error(error),
+        )
+        raise NotConnected from ConnectionSettingsError(reason)

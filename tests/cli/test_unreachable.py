@@ -48,6 +48,15 @@ def test_a_server_that_cannot_do_tls_costs_few_tries(tmp_path: Path) -> None:
     assert read_summary(tmp_path / "r" / "x")["cost"]["calls"] in (2, 3)
 
 
+def test_certificates_that_cannot_be_loaded_are_named(tmp_path: Path) -> None:
+    missing = str(tmp_path / "authority.pem")
+    result = run_with_short_wait(tmp_path, "https://127.0.0.1:9/v1", SSL_CERT_FILE=missing)
+    assert (
+        f"no connection to https://127.0.0.1:9/v1: the certificates of SSL_CERT_FILE={missing!r} cannot be"
+        " loaded: No such file or directory; correct the variable"
+    ) in read_last_line(result)
+
+
 # The SDK passes the proxy's user to aiohttp by a parameter that aiohttp 4 removes.
 @pytest.mark.filterwarnings("ignore:.*will be removed in (aiohttp 4|v4):DeprecationWarning")
 def test_a_proxy_that_is_down_is_named_without_its_password(tmp_path: Path) -> None:

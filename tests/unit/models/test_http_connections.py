@@ -7,7 +7,13 @@ from collections.abc import Sequence
 import pytest
 
 from judge.models.body_limits import BodyRefused
-from judge.models.http_connections import Http1Connections, HttpResponse, NotConnected
+from judge.models.http_connections import (
+    Http1Connections,
+    HttpResponse,
+    NotConnected,
+    ProxiedConnections,
+)
+from judge.models.server import Proxy
 from tests.support.cases import check_each
 from tests.support.server_thread import reserve_unused_address
 from tests.support.virtual_time import AdjustableLoop
@@ -173,6 +179,38 @@ def test_a_server_without_tls_is_named() -> None:
     with pytest.raises(NotConnected) as caught:
         asyncio.run(post_with_tls())
     assert isinstance(caught.value.__cause__, ssl.SSLError)
+
+
+def post_through_proxy(answer: bytes) -> HttpResponse:
+    """Return the response to a request to an https address through a proxy that answers CONNECT so."""
+
+    async def post_one() -> HttpResponse:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer)
+            writer.close()
+
+        listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = listening.sockets[0].getsockname()[1]
+        url = "https://judge.example/v1"
+        connections = ProxiedConnections(url, Proxy.parse(f"http://127.0.0.1:{port}", url), {}, 1)
+        try:
+            return await connections.post(b"1", 60)
+        finally:
+            await connections.aclose()
+            listening.close()
+
+    return asyncio.run(post_one())
+
+
+def test_a_proxy_that_asks_for_a_login_answers_the_request() -> None:
+    assert post_through_proxy(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n").status == 407
+
+
+def test_a_proxy_that_makes_no_tunnel_is_quoted() -> None:
+    with pytest.raises(NotConnected) as caught:
+        post_through_proxy(b"HTTP/1.1 403 Forbidden by policy\r\n\r\n")
+    assert str(caught.value.__cause__) == "the proxy answers HTTP 403 Forbidden by policy"
 
 
 def test_a_connection_that_is_not_made_in_time_sends_nothing() -> None:

@@ -162,6 +162,12 @@ def test_the_proxy_is_the_one_for_the_address(
 
 TLS = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number")
 TLS.reason = "WRONG_VERSION_NUMBER"
+OWN_AUTHORITY, OTHER_HOST = (
+    ssl.SSLCertVerificationError(1, "verify failed"),
+    ssl.SSLCertVerificationError(1, "x"),
+)
+for number, reason, refusal in ((20, "no issuer", OWN_AUTHORITY), (62, "Hostname mismatch", OTHER_HOST)):
+    refusal.reason, refusal.verify_code, refusal.verify_message = "CERTIFICATE_VERIFY_FAILED", number, reason
 
 
 @pytest.mark.parametrize(
@@ -171,6 +177,12 @@ TLS.reason = "WRONG_VERSION_NUMBER"
         (socket.gaierror(socket.EAI_AGAIN, "Temporary failure"), "unknown host (Temporary failure)", False),
         (ConnectionRefusedError(111, "Connect call failed"), "connection refused", False),
         (TLS, "no TLS connection: ", True),
+        (
+            OWN_AUTHORITY,
+            "no TLS connection: no issuer; for a certificate of your own authority, set SSL",
+            True,
+        ),
+        (OTHER_HOST, "no TLS connection: x", True),
     ],
 )
 def test_why_there_is_no_connection(cause: OSError, words: str, lasting: bool) -> None:
