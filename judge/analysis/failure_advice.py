@@ -29,8 +29,8 @@ class NextSteps(NamedTuple):
 
 
 _ON_LENGTH = Message(
-    "use a model with a longer context, or lower --max-chars and name another --out: stored judgments are not"
-    " paid again"
+    "use a model with a longer context, or lower max_chars in the file of --config and name another"
+    " --out: stored judgments are not paid again"
 )
 
 
@@ -43,7 +43,7 @@ def _list_steps_of_nights(on_refusal: Message) -> NextSteps:
         on_change=again,
         on_filter=on_refusal,
         on_refusal=on_refusal,
-        on_length=Message("lower --max-chars and {again}: stored judgments are not paid again", again=again),
+        on_length=Message("lower max_chars and {again}: stored judgments are not paid again", again=again),
     )
 
 

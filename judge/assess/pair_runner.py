@@ -43,7 +43,10 @@ _MAX_REPLY = 160
 _ADVICE = {
     **dict.fromkeys(("transport", "server_error", "rate_limit"), Message("check the server")),
     "bad_request": Message("correct that"),
-    "too_long": Message("lower --max-chars or --max-tokens, or use a model with a longer context"),
+    "too_long": Message(
+        "lower --max-tokens, or the key max_chars in the TOML file of options, or use a model with a longer"
+        " context"
+    ),
 }
 
 

@@ -195,7 +195,7 @@ def test_pairs_that_are_all_too_long_stop_the_run(tmp_path: Path) -> None:
                            tmp_path / "v.sqlite", "--out", tmp_path / "r" / "x")  # fmt: skip
         assert 30 <= len(server.requests) < 60
     assert "30 requests in a row failed with 'too_long'" in read_last_line(result)
-    assert "lower --max-chars" in read_last_line(result)
+    assert "lower --max-tokens, or the key max_chars in the TOML file of options" in read_last_line(result)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,8 @@ def test_pairs_that_are_refused_in_each_run_do_not_stop_the_second_one(
             {"code": "context_length_exceeded", "message": "maximum context"},
             "too long for the model",
             0,
-            "use a model with a longer context, or lower --max-chars and name another --out",
+            "use a model with a longer context, or lower max_chars in the file of --config and name another"
+            " --out",
         ),
         (
             {"code": "data_inspection_failed", "message": "Input data may contain it"},

@@ -235,6 +235,24 @@ def iter_help_messages(command: Any = None) -> Iterator[str]:
         yield from iter_help_messages(subcommand)
 
 
+def list_options(command: Any = None) -> set[str]:
+    """Return the options of all commands, as they are typed."""
+    command = command or get_command(app)
+    options = {name for option in command.get_params(Context(command)) for name in option.opts}
+    return options.union(*map(list_options, getattr(command, "commands", {}).values()))
+
+
+def test_each_option_in_a_message_exists() -> None:
+    # --ui-lang is read before the others; a message shows uv sync with its options.
+    options = list_options() | {"--ui-lang", "--inexact", "--extra"}
+    named = {
+        (option, text)
+        for text, _ in load_catalogue()
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)
+    }
+    assert [(option, text) for option, text in sorted(named) if option not in options] == []
+
+
 def iter_template_messages() -> Iterator[str]:
     """Yield the messages that the templates of schedules pass to a translator."""
     for path in (PACKAGE / "nightly" / "templates" / "schedules").iterdir():
