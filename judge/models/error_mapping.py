@@ -36,13 +36,15 @@ _HANDSHAKE_ERRORS = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBE
 _UNKNOWN_ISSUER = range(18, 22)
 #: Maximum number of characters of a code or a message that `ERROR_RULES` read.
 _MAX_READ = 5000
+#: The type of most errors of OpenAI and of servers like it: its "invalid" is about no parameter.
+_ANY_REFUSAL = "invalid_request_error"
 
 #: The object of JSON in a response, or one in it.
 JsonBody = Mapping[str, Any]
 #: The parameters that judge sends; a refusal that names one concerns every request, not one pair.
 _PARAMETERS = (
     r"(?:temperature|top_p|seed|max_tokens|max_completion_tokens|enable_thinking|thinking|reasoning_effort"
-    r"|chat_template\w*|response_format|json_schema|json_object|result_format|stream)"
+    r"|chat_template\w*|response_format|json_schema|json_object|result_format|stream|(?:top_)?logprobs)"
 )
 _REFUSED = (
     r"(?:un(?:known|supported|recogni[sz]ed|expected|available)|invalid|not (?:supported|permitted|allowed)"
@@ -69,6 +71,8 @@ def find_error(body: JsonBody) -> object:
         return state
     if isinstance(errors, list) and errors:
         return errors[0]
+    if isinstance(errors, Mapping) and errors:  # of ModelScope
+        return errors
     return body if body.get("code") or body.get("error_code") else None
 
 
@@ -149,7 +153,7 @@ class ErrorRule:
         return bool(
             response.status in self.statuses
             or (self.code and re.search(self.code, code, re.I))
-            or (self.says and re.search(self.says, f"{code} {message}", re.I))
+            or (self.says and re.search(self.says, f"{code.replace(_ANY_REFUSAL, '')} {message}", re.I))
         )
 
     def make_error(self, response: ErrorResponse, *secrets: str, hint: str = "") -> CallError:
@@ -173,7 +177,8 @@ _A_DAY = r"(?:(?:per|by|/)[ _-]?(?:day|week|month)|\b[RT]PD\b|daily)"
 #: Messages of providers about an account without credit, or without credit for today.
 _USED_UP = (
     rf"{_A_DAY}|usage limit|total request limit|monthly quota|plan and billing|balance is insufficient"
-    r"|spending limit|inference limit|free trial quota|(?:out of|any|available) credits|exceeded ?budget"
+    r"|spending (?:limit|cap)|inference limit|free trial quota|(?:out of|any|available) credits"
+    r"|prepayment credits|not enough balance|call volume quota|exceeded ?budget"
     r"|account\b.{0,60}\b(?:suspended|locked|deactivated|in arrears)"
     r"|欠费|余额(?:不足|已用完)|额度(?:不足|已用)|使用上限|今日.{0,10}限额|每日.{0,10}限额|套餐(?:已到期|暂未开放)|账户.{0,8}(?:锁定|非活动)"
 )
@@ -184,7 +189,8 @@ ERROR_RULES = (
     ErrorRule(
         "content_filter",
         says=r"content[ _]?filter|data_?inspection|responsibleai|content management policy"
-        r"|inappropriate content|flagged (?:by|as|for)|input was flagged|risk control|censor|敏感内容"
+        r"|inappropriate content|flagged (?:by|as|for)|input was flagged|risk control|censor"
+        r"|审核(?:不|未)通过|敏感(?:内容|信息)"
         r"|sensitive[ _]?(?:content|words|information)|content exists risk|content_?policy|new_sensitive"
         r"|rejected[^.]{0,30} safety system|violates[^.]{0,20} (?:usage|content) (?:guidelines|polic)",
         code=r"rule_?blocked|_unsafe",
@@ -201,9 +207,10 @@ ERROR_RULES = (
         "quota",
         statuses={402},
         code=r"insufficient_(?:user_)?quota|exceeded_current_quota|insufficient_balance|arrearage|billing|freetieronly"
-        r"|commodity_?not_?purchased|budget_?exceeded",
+        r"|commodity_?not_?purchased|budget_?exceeded|token_quota_failed",
         says=r"exceeded your current quota|overdue|insufficient.{0,20}balance|credit balance"
-        r"|(?:free|hour|week|month) allocated quota|free tier|specified API usage limit",
+        r"|(?:free|hour|week|month) allocated quota|free tier|specified API usage limit"
+        r"|资源包余量已用尽",
         hint=_ACCOUNT,
     ),
     ErrorRule("quota", only_statuses={*range(200, 300), 403, 412, 429}, says=_USED_UP, hint=_ACCOUNT),
@@ -213,11 +220,16 @@ ERROR_RULES = (
         code=r"throttling|rate_?limit|limit_requests|limit_burst|too_?many_?requests",
         says=r"^\S* rate limit$",
     ),
-    ErrorRule("bad_parameter", says=r"\bmax_tokens\W{1,3}must be less", hint=_LOWER),
+    ErrorRule(
+        "bad_parameter",
+        says=r"\bmax_tokens\W{1,3}must be less|cannot be greater than max_model_len",
+        hint=_LOWER,
+    ),
     ErrorRule(
         "too_long",
         code=r"context_length_exceeded|string_above_max_length|toolarge|tokens_too_long",
-        says=r"maximum context|context[ _](?:length|window|size)|range of input length|model token limit"
+        says=r"maximum (?:context|(?:prompt|model) length)|context[ _](?:length|window|size)"
+        r"|range of input length|model token limit|sum of prompt length"
         r"|(?:prompt|input)[^.]{0,20} too long|input token count[^.]{0,20} exceeds|prompt 超长"
         r"|max message tokens|max_tokens must be at least 1, got -"
         r"|\b(?:prompt_tokens|max_new_tokens|inputs)\b.{0,20} must",

@@ -104,6 +104,14 @@ ERRORS = [
     (429, "", "You are using a Trial key, which is limited to 1000 API calls / month.", "quota"),
     (429, "", "You are using a Trial key, which is limited to 10 API calls / minute.", "rate_limit"),
     (429, "RateLimitReached", "Rate limit of 150 per 86400s exceeded for UserByModelByDay.", "quota"),
+    # https://ai.google.dev/gemini-api/docs/billing: waiting does not help
+    (429, "429", "Your prepayment credits are depleted. Please go to AI Studio.", "quota"),
+    (429, "429", "Your project has exceeded its monthly spending cap.", "quota"),
+    # New API, Novita, Azure API Management, Hunyuan
+    (403, "pre_consume_token_quota_failed new_api_error", "token quota is not enough", "quota"),
+    (403, "403", "not enough balance", "quota"),
+    (403, "", "Out of call volume quota. Quota will be replenished in 09:11:13.", "quota"),
+    (400, "3008 runtime_error", "资源包余量已用尽，请购买资源包或开通后付费", "quota"),
     # A server that repeats the prompt says nothing of the account.
     (422, "", "Input should be shorter: '话费余额不足怎么办，欠费停机 daily'", "bad_request"),
     # https://platform.stepfun.com/docs/zh/guide/exception: about one pair, while others are let through
@@ -117,6 +125,38 @@ ERRORS = [
     # https://github.com/google-gemini/gemini-cli/issues/24641, https://console.groq.com/docs/errors
     (400, "400", "User location is not supported for the API use.", "auth"),
     (400, "organization_restricted", "Organization has been restricted.", "auth"),
+    # The service Spark: https://www.xfyun.cn/doc/spark/HTTP%E8%B0%83%E7%94%A8%E6%96%87%E6%A1%A3.html
+    (200, "10013", "输入内容审核不通过，涉嫌违规，请重新调整输入内容", "content_filter"),
+    (200, "10014", "输出内容涉及敏感信息，审核不通过，后续结果无法展示给用户", "content_filter"),
+    # https://github.com/vllm-project/vllm/pull/40324
+    (400, "", "max_tokens=512 cannot be greater than max_model_len=max_total_tokens=256.", "bad_parameter"),
+    (
+        400,
+        "",
+        "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+        "too_long",
+    ),
+    # xAI, TensorRT-LLM
+    (
+        400,
+        "",
+        "This model's maximum prompt length is 131072 but the request contains 150000 tokens.",
+        "too_long",
+    ),
+    (
+        400,
+        "",
+        "The sum of prompt length (4000.0), query length (0) should not exceed max_num_tokens",
+        "too_long",
+    ),
+    # OpenAI: the reply of one pair was longer than its limit
+    (
+        400,
+        "invalid_request_error",
+        "Could not finish the message because max_tokens was reached.",
+        "bad_request",
+    ),
+    (400, "invalid_request_error", "logprobs is not supported for this model", "bad_parameter"),
     # https://platform.minimax.io/docs/api-reference/errorcode.md
     (200, "1004", "login fail: Please carry the API secret key", "auth"),
     (200, "1002", "rate limit", "rate_limit"),
@@ -320,6 +360,7 @@ def test_which_limit_it_was_is_read_where_a_server_hides_it(quotas: list[str], k
         # https://github.com/genkit-ai/genkit/pull/6259, https://openrouter.ai/docs/api-reference/overview
         (200, {"choices": [{"message": {}, "error": {"code": 502, "message": "no"}}]}, "502", "no"),
         (400, {"success": False, "errors": [{"code": 5007, "message": "no"}], "result": {}}, "5007", "no"),
+        (429, {"errors": {"message": "no"}, "request_id": "x"}, "", "no"),
     ],
 )
 def test_an_error_is_found_where_its_server_puts_it(
