@@ -103,8 +103,7 @@ class ServerAvailability:
 
     def _describe_outage(self, error: RetryableError, seconds: float) -> str:
         """Return that no request was answered for this many seconds, and what to do."""
-        is_closed = isinstance(error, NoResponse) and not error.is_page and not self._has_response
-        tls = _TLS_HINT if is_closed and self._endpoint.startswith("http:") else ""
+        tls = "" if self._has_response else _advise_tls(error, self._endpoint)
         return Message(
             "{endpoint!r} throttled every request for {seconds:.0f} s, the last one with {error}; wait a"
             " while, lower --concurrency or raise --max-wait"
@@ -174,7 +173,7 @@ class _StartupErrors:
         is_enough = outage >= min(self._limits.max_wait, _BROKEN_SECONDS) or self._limits.attempts == 1
         if self._pages < _MAX_PAGES and not (self._broken >= _MAX_BROKEN and is_enough):
             return None
-        tls = _TLS_HINT if self._endpoint.startswith("http:") else ""
+        tls = _advise_tls(error, self._endpoint)
         login = Message(", which may require a login") if self._pages else ""
         return Message(
             "{endpoint!r} does not answer as a model's server: {detail}; check --base-url{tls} and the"
@@ -184,6 +183,12 @@ class _StartupErrors:
             login=login,
             tls=tls,
         )
+
+
+def _advise_tls(error: RetryableError, endpoint: str) -> str:
+    """Return a hint where a server closes connections to an http:// address, or does not speak HTTP there."""
+    is_broken = isinstance(error, NoResponse) and error.is_broken
+    return _TLS_HINT if is_broken and endpoint.startswith("http:") else ""
 
 
 def format_wait(seconds: float) -> Message:

@@ -99,7 +99,9 @@ def _make_no_api_error(status: int, text: str) -> NoResponse:
         if _EVENT_STREAM.match(text[:_PAGE_START]):
             return _make_other_api_error(Message("a stream of server-sent events"), "https://HOST/v1")
         _check_api(_parse_json(text.partition("\n")[0]))  # a stream of objects
-        begin = shorten(mask(text[:1000])[:80]) or "nothing"
+        begin = shorten(mask(text[:1000])[:80])
+        if not begin:
+            return make_transport_error(f"HTTP {status}, but the body is empty")
         return make_transport_error(f"HTTP {status}, but the body is no whole JSON object: {begin!r}")
     title = _TITLE.search(text[:_PAGE_HEAD])
     detail = Message("HTTP {status}: an HTML page", status=status)

@@ -382,7 +382,8 @@ def make_connection_error(
             return TimedOut(shorten(mask(f"{where}: {Message('the request timed out')}", *secrets)))
         # The cause of a system error says why the connection ended, without a library's words.
         reason = explain_error(cause) if isinstance(cause, OSError) else f"{type(error).__name__}: {error}"
-        return make_transport_error(f"{where}: {_restore_host(reason, url)}", *secrets)
+        detail = shorten(mask(f"{where}: {_restore_host(reason, url)}", *secrets))
+        return NoResponse(detail, is_broken=True)
     reason, lasting = _describe_cause(cause)
     return ConnectionFailed(
         shorten(mask(f"{where}: {_restore_host(reason, url)}", *secrets)), lasting=lasting

@@ -91,7 +91,7 @@ class Http1Connections:
         """Return the response to `body`.
 
         Raises NotConnected, TimeoutError without a response after `seconds`, another OSError when the
-        connection breaks, and BodyRefused for a response that is too large or not HTTP.
+        connection breaks or the response is not HTTP, and BodyRefused for one that is too large.
         """
         loop = asyncio.get_running_loop()
         now = loop.time()
@@ -194,7 +194,7 @@ class _Connection(asyncio.Protocol):
         except BodyRefused as error:
             self.end(error)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self.end(BodyRefused(f"the response is no HTTP: {error}"))
+            self.end(ConnectionError(f"the response is no HTTP: {error}"))
 
     def connection_lost(self, error: Exception | None) -> None:
         self._connections.discard(self)

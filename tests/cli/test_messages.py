@@ -42,6 +42,14 @@ def test_a_closed_connection_at_an_http_address_points_to_tls(tmp_path: Path) ->
     assert text.count("(a port that speaks TLS needs https://)") == 1
 
 
+def test_an_answer_over_http_does_not_point_to_tls(tmp_path: Path) -> None:
+    with LoopbackServer(lambda _: Reply(body="")) as server:
+        code, text = run_with_last_line(tmp_path, server.openai_url)
+    assert code == 3
+    assert "HTTP 200, but the body is empty" in text
+    assert "TLS" not in text
+
+
 @pytest.fixture(scope="module")
 def run_without_grades(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("unjudged")

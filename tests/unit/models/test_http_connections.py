@@ -115,11 +115,11 @@ def test_names_of_headers_are_in_lower_case() -> None:
     [
         ((OK + b"{", b""), ConnectionError, "closed the connection"),
         ((b"",), ConnectionError, "closed the connection"),
-        ((b"SSH-2.0-OpenSSH_9\r\n",), BodyRefused, "is no HTTP"),
+        ((b"SSH-2.0-OpenSSH_9\r\n",), ConnectionError, "is no HTTP"),
         ((b"HTTP/1.1 200 OK\r\n" + b"X: %b\r\n" % (b"y" * 9 * 2**20),), BodyRefused, "larger than 8 MB"),
         (
             (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",),
-            BodyRefused,
+            ConnectionError,
             "is no HTTP",
         ),
     ],

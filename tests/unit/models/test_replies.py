@@ -72,7 +72,7 @@ def test_bytes_that_are_not_utf8_are_replaced(encoding: str) -> None:
 
 @check_each("body", [b"", b"[1]", b'{"choices": [', b"[" * 100_000, b"\xff\xfe"])
 def test_a_success_without_a_whole_object_is_a_broken_transport(body: bytes) -> None:
-    with pytest.raises(RetryableError, match="no whole JSON object"):
+    with pytest.raises(RetryableError, match=r"no whole JSON object|the body is empty"):
         parse_response(200, body, {})
 
 
