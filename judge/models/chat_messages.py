@@ -197,7 +197,7 @@ def extract_message_text(content: object) -> str:
 
 
 def read_usage(raw: object) -> Usage | None:
-    """Return the billed tokens, by the names of OpenAI, DashScope, DeepSeek or LangChain.
+    """Return the billed tokens, by the names of OpenAI, DashScope, DeepSeek, Moonshot or LangChain.
 
     None unless the tokens of both the prompt and the completion are there, or follow from the total.
     """
@@ -217,10 +217,10 @@ def read_usage(raw: object) -> Usage | None:
         or counts.get("output_token_details")
     )
     cached = read_count(prompt_details, "cached_tokens", "cache_read") or read_count(
-        counts, "prompt_cache_hit_tokens"
+        counts, "prompt_cache_hit_tokens", "cached_tokens"
     )
     reasoning = read_count(completion_details, "reasoning_tokens", "reasoning")
-    return Usage(prompt, cached or 0, completion, reasoning or 0)
+    return Usage(prompt, min(cached or 0, prompt), completion, reasoning or 0)
 
 
 def read_count(counts: JsonBody, *names: str) -> int | None:

@@ -111,6 +111,11 @@ def test_an_answer_of_no_known_shape_is_empty(adapter: str, body: str) -> None:
 def test_usage_is_read_by_every_providers_names() -> None:
     deepseek = {"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 4}
     assert read_usage(deepseek) == Usage(9, 4, 2, 0)
+    # https://platform.kimi.ai/docs/api/chat
+    moonshot = {"prompt_tokens": 19, "completion_tokens": 21, "total_tokens": 40, "cached_tokens": 10}
+    assert read_usage(moonshot) == Usage(19, 10, 21, 0)
+    more_than_all = {**deepseek, "prompt_cache_hit_tokens": 99}
+    assert read_usage(more_than_all) == Usage(9, 9, 2, 0)
     langchain = {
         "input_tokens": 9,
         "output_tokens": 2,
