@@ -45,6 +45,21 @@ def test_the_cron_line_runs_in_its_folder_with_its_keys_or_without(folder: Path,
     assert (folder / "nightly.log").stat().st_size > 0
 
 
+def test_a_value_in_quotes_comes_through_the_shell_of_cron(folder: Path) -> None:
+    toml = folder / "judge.toml"
+    toml.write_text(
+        'model = "lexical"\ndata = "none.jsonl"\n[nightly]\nwebhook = {url_env = "HOOK"}\n', encoding="utf-8"
+    )
+    *comments, line = make_schedule("cron", toml).splitlines()
+    (form,) = re.findall("one (.*) per line", "\n".join(comments))
+    value = "https://hook.example/?a=1&b=$2"
+    (folder / "judge.env").write_text(form.replace("NAME", "HOOK").replace("VALUE", value), encoding="utf-8")
+    command = line.split(" ", 5)[5].replace("\\%", "%")
+    subprocess.run(["sh", "-c", command], cwd="/", check=False)
+    # The webhook is read before the dataset.
+    assert "none.jsonl: no such file" in (folder / "nightly.log").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_schedule_in_chinese_has_chinese_comments_and_nights(kind: str, folder: Path) -> None:
     toml = folder / "judge.toml"
