@@ -121,14 +121,18 @@ def list_night_assessors(nights: Sequence[NightRecord]) -> list[str]:
     It is that of the night that became the baseline, and another one on a night of assessor drift. So it is
     another one from the night on whose drift was accepted, which makes that night the baseline. Where the
     record of that night is missing, the assessor counts as another one, and so it does after drift where
-    nothing is compared. A baseline that is no night is of the last assessor with its name and prompts, and so
+    nothing is compared. Consecutive nights of drift have one assessor unless their verdicts are in different
+    stores. A baseline that is no night is of the last assessor with its name and prompts, and so
     are a night that is compared with itself and one that is configured differently than its baseline.
     """
     accepted = {night.baseline.name for night in nights if night.baseline}
     assessor, is_unknown, assessors, assessor_of = "", False, list[str](), dict[str, str]()
     last_of: dict[str, str] = {}
+    stores: list[str] = []
     for night in nights:
         day, is_drift = night.date.isoformat(), night.status == "assessor drift"
+        if not is_drift:
+            stores.clear()
         if baseline := night.baseline:
             key = baseline.name if is_day(baseline.name) else baseline.id
             of_baseline = _describe_configuration(baseline)
@@ -136,7 +140,10 @@ def list_night_assessors(nights: Sequence[NightRecord]) -> list[str]:
             same_assessor = key if is_other_night else last_of.get(of_baseline, key)
             assessor = assessor_of.setdefault(key, same_assessor)
             if is_drift:
-                assessor = day if day in accepted else f"drifted from {baseline.id}"
+                if (store := night.quarantined_store) and store not in stores:
+                    stores.append(store)
+                number = stores.index(store) if store else max(0, len(stores) - 1)
+                assessor = day if day in accepted else f"drifted from {baseline.id}, {number}"
                 if (own := _describe_configuration(night)) != of_baseline:
                     assessor = last_of.get(own, assessor)
         elif is_unknown:

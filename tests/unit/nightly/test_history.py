@@ -192,6 +192,25 @@ def test_a_night_after_drift_is_of_the_baselines_assessor_again(
     assert trend_changes.find_changes(make_nights(make_night("2026-05-01"), *records)) == ((), *changes)
 
 
+@check_each(
+    ("days", "breaks"),
+    [
+        ((2, 2), [1, 3]),
+        ((2, 3), [1, 2, 3]),  # two assessors, of which neither is the baseline's
+        ((None, 3), [1, 3]),  # nothing was judged on the first night of drift
+        ((2, None), [1, 3]),
+    ],
+)
+def test_nights_of_two_drifted_assessors_are_not_joined(
+    days: tuple[int | None, ...], breaks: list[int]
+) -> None:
+    stores = [day and f"../verdicts.drifted-2026-05-0{day}.sqlite" for day in days]
+    drift: dict[str, Any] = {"status": "assessor drift"}
+    given = [{}, *({**drift, "quarantined_store": store} for store in stores), {}]
+    nights = make_nights(*(make_night(f"2026-05-0{day}", **facts) for day, facts in enumerate(given, 1)))
+    assert trend_changes.find_breaks(nights, trend_changes.find_changes(nights), "mean") == {*breaks}
+
+
 def make_settings(depth: int, **addresses: str) -> dict[str, Any]:
     engines = {name: {"address": address, "table": {}} for name, address in addresses.items()}
     return {"engine_settings": {"depth": depth, "lang": None, "country": None, "engines": engines}}
