@@ -210,11 +210,8 @@ def _may_have_result(folder: RunFolder) -> bool:
 
 
 def describe_option_change(name: str, before: object, now: object) -> Iterator[Message]:
-    """Yield that an option has another value, for each part of a table; nothing for equal values."""
-    if isinstance(before, Mapping) and isinstance(now, Mapping):
-        for part in sorted(before.keys() | now.keys()):
-            yield from describe_option_change(f"{name}.{part}", before.get(part), now.get(part))
-    elif before != now:
+    """Yield that an option has another value; nothing for equal values."""
+    if before != now:
         yield Message(
             "{name} was {before}, now {now}",
             name=name,

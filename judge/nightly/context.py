@@ -5,9 +5,9 @@ A night that was killed or ended early continues with the same command, and pays
 
 import shlex
 import socket
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from os import getpid
 from pathlib import Path
 
@@ -194,28 +194,22 @@ def lock_nights(nights: Path, command: str) -> Iterator[None]:
                 owner_file.unlink(missing_ok=True)
 
 
-def describe_differences(
-    before: Mapping[str, object], now: Mapping[str, object], ignored: Collection[str] = ()
-) -> Iterator[str]:
-    """Yield each option whose value changed, except the `ignored` ones.
-
-    An option that only one side has is unknown to the other version of judge and is ignored.
-    """
-    for name in sorted((before.keys() & now.keys()) - {*ignored}):
-        yield from run_identity.describe_option_change(name, before[name], now[name])
-
-
 def find_assessor_setting_changes(tonight: RunIdentity, baseline: RunIdentity) -> list[str]:
     """Return how the assessor is configured differently than at the baseline, from two run identities."""
-    changes = list(describe_differences(baseline, tonight, _IGNORED_OPTIONS))
-    if not changes:
+    if not (changes := _list_changes(baseline, tonight, _IGNORED_OPTIONS)):
         return []
     return [Message("the assessor settings changed: {changes}", changes=join_messages(changes))]
 
 
 def has_same_requests(tonight: RunIdentity, baseline: RunIdentity) -> bool:
     """Return whether both ask the assessor the same about a pair, from two run identities."""
-    return not any(describe_differences(baseline, tonight, _IGNORED_OPTIONS | NOT_IN_REQUESTS))
+    return not _list_changes(baseline, tonight, _IGNORED_OPTIONS | NOT_IN_REQUESTS)
+
+
+def _list_changes(before: RunIdentity, now: RunIdentity, ignored: frozenset[str]) -> list[Message]:
+    # An option that only one side has is unknown to the other version of judge.
+    ignored |= before.keys() ^ now.keys()
+    return list(run_identity.describe_identity_changes(before, now, ignored))
 
 
 def find_engine_setting_changes(context: NightContext, baseline: Baseline) -> list[str]:
@@ -224,7 +218,8 @@ def find_engine_setting_changes(context: NightContext, baseline: Baseline) -> li
     changed: list[str] = [*run_identity.describe_option_change("depth", before_depth, depth)]
     now, before = context.collection.engine_settings, baseline.collection.engine_settings
     if now and before:
-        changed += describe_differences(asdict(before), asdict(now), ignored={"engines"})
+        for name in ("depth", "lang", "country"):
+            changed += run_identity.describe_option_change(name, getattr(before, name), getattr(now, name))
         for engine in sorted(before.engines.keys() & now.engines.keys()):
             changed += _describe_engine_source(engine, before.engines[engine], now.engines[engine])
     if not changed:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError, StoreError
-from judge.nightly.context import describe_differences, lock_nights
+from judge.nightly.context import find_assessor_setting_changes, lock_nights
+from tests.support.cases import check_each
 
 
 def test_who_is_at_work_is_named_and_gone_afterwards(tmp_path: Path) -> None:
@@ -40,35 +41,25 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
         raise AssertionError
 
 
-def test_what_changed_is_said_in_words_and_no_python() -> None:
-    then: dict[str, Any] = {
-        "a": None,
-        "b": [],
-        "c": {"en": "x@1", "zh": "y@1"},
-        "d": False,
-        "e": 1,
-        "old": 1,
-        "ignored": 1,
-    }
-    now: dict[str, Any] = {
-        "a": "zh",
-        "b": ["p", "q"],
-        "c": {"en": "x@2", "zh": "y@1"},
-        "d": True,
-        "e": 1,
-        "new": 2,
-        "ignored": 2,
-    }
-    assert list(describe_differences(then, now, ignored={"ignored"})) == [
-        "a was not set, now 'zh'",
-        "b was none, now 'p', 'q'",
-        "c.en was 'x@1', now 'x@2'",
-        "d was false, now true",
-    ]
+def make_identity(**given: Any) -> dict[str, Any]:
+    prompts = {"en": "en-graded-1", "zh": "zh-graded-1"}
+    return {"scale": "graded", "relevant_from": None, "prompts": prompts, "lang": "auto", **given}
 
 
-def test_a_part_that_one_side_alone_has_is_said() -> None:
-    assert list(describe_differences({"c": {"en": 1}}, {"c": {"zh": 2}})) == [
-        "c.en was 1, now not set",
-        "c.zh was not set, now 2",
-    ]
+@check_each(
+    ("given", "changes"),
+    [
+        ({}, None),
+        ({"lang": "zh"}, "lang was 'auto', now 'zh'"),
+        ({"prompts": {"en": "en-graded-2", "zh": "zh-graded-1"}}, "the prompts changed"),
+        ({"relevant_from": 1}, "relevant_from was 2, now 1"),
+        # 2 is what graded means without it, and another scale has other prompts by itself.
+        ({"relevant_from": 2}, None),
+        ({"scale": "binary", "prompts": {"en": "en-binary-1"}}, "scale was 'graded', now 'binary'"),
+        # The other version of judge does not know the first, and nights may differ in the second.
+        ({"new": 1, "dataset": "another"}, None),
+    ],
+)
+def test_how_the_assessor_is_configured_differently(given: dict[str, Any], changes: str | None) -> None:
+    reasons = find_assessor_setting_changes(make_identity(**given), make_identity())
+    assert reasons == ([f"the assessor settings changed: {changes}"] if changes else [])
