@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -129,10 +129,11 @@ def score(
     names = {name for name, value in by_option.items() if value is not None}
     names |= set(_list_names("dimensions", dimensions))
     folder, options = RunFolder(_to_path("run", run)), None
+    chosen_store = _to_path("store", store) if store else None
     if names:
         from judge.config.option_types import split_prices, split_weights
 
-        cached_beside = find_store(folder, store) if embeddings else folder.own_store
+        cached_beside = find_store(folder, chosen_store) if embeddings else folder.own_store
         options = DimensionOptions(
             costs=split_prices(costs or ()),
             weights=split_weights(weights or ()),
@@ -140,7 +141,9 @@ def score(
             embed=_build_embedder(embeddings, cached_beside, base_url) if embeddings else None,
             feedback=read_feedback(_to_path("feedback", feedback)) if feedback else None,
         )
-    return rescore(folder.path, chosen, dimensions=names, options=options, store=store, save=bool(save))
+    return rescore(
+        folder.path, chosen, dimensions=names, options=options, store=chosen_store, save=bool(save)
+    )
 
 
 def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str | None = None) -> Summary:
@@ -254,9 +257,11 @@ def align(
     other snippets, RunIncomplete when the server fails.
     """
     folder = RunFolder(_to_path("run", run))
+    chosen_store = _to_path("store", store) if store else None
+    seed = _to_seed(seed)  # before embeddings are paid
     with translate_run_errors(folder.path):
         pool = select_judged_pool(load_run(folder))
-        cached_beside = find_store(folder, store)
+        cached_beside = find_store(folder, chosen_store)
     folder.check_free()  # before embeddings are paid
     vectors = _build_embedder(embeddings, cached_beside, base_url)(pool.texts)
     alignment = align_embeddings(embeddings, pool, vectors, seed)
@@ -380,7 +385,25 @@ def _to_path(option: str, value: object) -> Path:
             type=type(value).__name__,
             advice=Message("; pass its folder, result.folder") if isinstance(value, RunResult) else "",
         )
+    if "\0" in str(value):
+        _refuse_value(option, value, Message("a text without the character NUL"))
     return Path(value)
+
+
+def _to_seed(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        _refuse_value("seed", value, Message("a whole number, 0 or more"))
+    return int(value)
+
+
+def _refuse_value(option: str, value: object, expected: Message) -> NoReturn:
+    """Raise the InputError that an option of a run with a wrong value raises."""
+    raise InputError(
+        "{key} is {value:.80}; {requirement}",
+        key=option,
+        value=repr(value),
+        requirement=Message("it must be {expected}", expected=expected),
+    )
 
 
 def _build_embedder(spec: str, store: Path, base_url: str | None) -> Callable[[Sequence[str]], Floats]:

@@ -26,7 +26,7 @@ from judge.measure.intervals import ALPHA
 from judge.measure.measures import Measure, check_depth, parse_measure
 from judge.measure.numeric import Bools, Floats, Ints, rank_engines
 from judge.measure.ppi import draw_queries_to_label
-from judge.messages import Message, NameList
+from judge.messages import Message, NameList, OptionName
 from judge.records import Pair, PairKey, Scale
 
 #: A plan needs this many pairs, and a decision as many labels or nine tenths of the plan; with fewer than
@@ -112,6 +112,14 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, options
         raise InputError(
             "the lists of {engines} are equal: no label changes it", engines=NameList(map(repr, ordered))
         )
+    min_labels = min(MIN_LABELS, len(weights_by_pair))
+    if options.rounds > min_labels:
+        raise InputError(
+            "{key} is {value:.80}; {requirement}",
+            key=OptionName("--rounds"),
+            value=str(options.rounds),
+            requirement=Message("it must be at most {most:,}", most=min_labels),
+        )
     weights = np.array(list(weights_by_pair.values()))
     typical = compute_median_grades(run.judgments)
     grades = [typical.get(key) for key in weights_by_pair]
@@ -126,7 +134,6 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, options
         pair_sampling.ExpectedDifference(alpha, query, len(queries), column * mean, column * sd)
         for column in weights.T
     ]
-    min_labels = min(MIN_LABELS, len(weights))
     count = options.pairs
     if count is None:
         needed = [difference.count_needed_labels(options.half_width or 0.0, sizes) for difference in expected]

@@ -96,7 +96,7 @@ def agree(
         int | None,
         make_option("With --plan-pairs: how often you draw and look at the result (default 1).", min=1),
     ] = None,
-    seed: Annotated[int | None, make_option("Seed of the draw (default 0).")] = None,
+    seed: Annotated[int | None, make_option("Seed of the draw (default 0).", min=0)] = None,
     out: Annotated[Path | None, make_option("File of the plan (default: RUN/labels.csv).")] = None,
     labels_scale: Annotated[
         str | None, make_option("Scale of the labels: graded or binary (default: detected).")

@@ -92,7 +92,7 @@ def align(
     context: typer.Context,
     run: RunFolderArgument,
     embeddings: Annotated[str, make_option(f"{EMBEDDING_FORMS}.", "--embeddings", "-e")],
-    seed: Annotated[int, make_option("Seed of the split and the triplets.", "--seed")] = 0,
+    seed: Annotated[int, make_option("Seed of the split and the triplets.", "--seed", min=0)] = 0,
     json: JsonOption = False,
 ) -> None:
     """Learn a linear map of embeddings from the verdicts of a run.

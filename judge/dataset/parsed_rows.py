@@ -19,7 +19,7 @@ from judge.dataset import clean, validation
 from judge.dataset.clean import RawSnippet
 from judge.dataset.rows import InputRow, LocatedRow
 from judge.dataset.text_files import parse_json
-from judge.errors import InputError
+from judge.errors import InputError, explain_error
 from judge.files.stored_records import TemporaryLines, decode_line, encode_line
 from judge.messages import Message
 
@@ -183,10 +183,16 @@ def _format_extra(row: InputRow) -> dict[str, str]:
     for name, value in row.extra.items():
         if isinstance(value, str | datetime.date):
             texts[name] = validation.parse_text(row.location, name, value)
-        elif isinstance(value, list | tuple | Mapping):
-            texts[name] = json.dumps(value, ensure_ascii=False, default=str)
-        elif isinstance(value, Number | datetime.timedelta):
-            texts[name] = str(value)
+        elif isinstance(value, list | tuple | Mapping | Number | datetime.timedelta):
+            try:
+                is_json = isinstance(value, list | tuple | Mapping)
+                texts[name] = json.dumps(value, ensure_ascii=False, default=str) if is_json else str(value)
+            except (TypeError, ValueError, RecursionError) as error:  # rows in Python can hold any value
+                raise InputError(
+                    "{place} cannot be written as text ({error}); make it a text, or leave it out",
+                    place=row.locate_field(name),
+                    error=explain_error(error),
+                ) from None
     return texts
 
 

@@ -275,7 +275,7 @@ def _distinguish_names(path: Path, runs: Sequence[Path]) -> str:
 
 
 def _strip_suffixes(path: Path) -> str:
-    return re.sub(r"\.(?:gz|run|trec|txt|tsv)(?=\.|$)", "", path.name)
+    return re.sub(r"\.(?:gz|run|trec|txt|tsv)(?=\.|$)", "", path.name) or path.name
 
 
 def _read_documents(path: Path, docnos: set[str], warn: Warn) -> dict[str, InputRecord]:

@@ -20,6 +20,8 @@ _WORKBOOK_ERRORS = (
     *(zipfile.BadZipFile, LookupError, ValueError, ArithmeticError, SyntaxError, AttributeError, TypeError),
     RuntimeError,
 )
+#: The rows that a sheet can have. Without the limit, a row number in a small file can stand for any number.
+_MAX_ROWS = 1_048_576
 #: How a file of Excel 97 begins, and one that Excel has encrypted.
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: The notation of Excel for characters that XML cannot contain, such as a carriage return.
@@ -106,6 +108,13 @@ def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn) -> Iterator[tup
             saved_rows = saved.iter_rows() if _has_formulas(content) else repeat(())
             rows_with_values = zip(sheet.iter_rows(), saved_rows, strict=False)
             for number, (row, saved_row) in enumerate(rows_with_values, start=1):
+                if number > _MAX_ROWS:
+                    raise InputError(
+                        "{file}: sheet {name!r} has more than {most:,} rows; save it as CSV",
+                        file=path,
+                        name=sheet.title,
+                        most=_MAX_ROWS,
+                    )
                 location = f"{path}: sheet {sheet.title!r} row {number}"
                 cells = zip_longest(row, saved_row[: len(row)])
                 texts = [_format_cell(_read_cell(location, cell, saved)) for cell, saved in cells]

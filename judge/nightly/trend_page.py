@@ -56,6 +56,8 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
     Raises InputError when there is no night or no folder to write to, StoreError when the disk is full.
     """
     path = out or folder / PAGE_FILE
+    if path.is_dir():
+        raise InputError("{file}: is a folder; name a file", file=path)
     if not path.parent.is_dir():
         raise InputError(
             "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)

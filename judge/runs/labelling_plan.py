@@ -134,7 +134,7 @@ def format_table(rows: Iterable[Sequence[str]], columns: Sequence[str] = COLUMNS
 
 def make_design_path(path: Path) -> Path:
     """Return the path of the design of the plan in `path`."""
-    return path.with_suffix(".json")
+    return path.parent / f"{path.stem}.json"  # `with_suffix` refuses a path without a name, such as `/`
 
 
 def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> LabellingPlan:

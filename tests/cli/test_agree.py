@@ -817,6 +817,14 @@ def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair_run: Path, plain_run: 
         unfair_run, "--plan-pairs", 49, "--measure", "P@3"
     )
     assert "needs more queries" in run_refused(unfair_run, "--half-width", 0.001, "--measure", "P@3")
+    for rounds in (51, 10**23):
+        assert run_refused(unfair_run, "--plan-pairs", 60, "--measure", "P@3", "--rounds", rounds) == (
+            f"--rounds is {rounds}; it must be at most 50"
+        )
+    assert "--seed" in run_refused(unfair_run, "--plan-pairs", 60, "--seed", -1)
+    assert "/.json: no such file" in run_refused(
+        unfair_run, "--qrels", unfair_run / "qrels.txt", "--plan", "/"
+    )
     assert not (unfair_run / "labels.csv").exists()
     run_agree(unfair_run, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
     assert "plan.json: exists" in run_refused(

@@ -63,6 +63,8 @@ def test_too_few_queries_and_unknown_embeddings_are_refused(tmp_path: Path, run:
     assert (result.returncode, "an alignment needs 10" in result.stderr) == (2, True)
     result = run_judge("align", run, "--embeddings", "word2vec")
     assert (result.returncode, "there are no embeddings 'word2vec'" in result.stderr) == (2, True)
+    result = run_judge("align", run, "--embeddings", "lsa", "--seed", -1)
+    assert (result.returncode, "it must be at least 0" in result.stderr) == (2, True)
 
 
 def test_a_damaged_folder_is_refused(tmp_path: Path, run: Path) -> None:

@@ -454,6 +454,15 @@ def test_a_damaged_part_of_a_workbook_is_refused_on_one_line(part: str, old: byt
     assert len(message.splitlines()) == 1
 
 
+def test_a_row_beyond_the_end_of_a_sheet_is_refused(tmp_path: Path) -> None:
+    row = b'<row r="99999999999"><c r="A99999999999"><v>1</v></c></row>'
+    content = change_workbook(
+        FORMATS["d.xlsx"](), SHEET, lambda xml: xml.replace(b"</sheetData>", row + b"</sheetData>")
+    )
+    message = get_refusal(write_content(tmp_path, "d.xlsx", content))
+    assert message.endswith("d.xlsx: sheet 'Sheet' has more than 1,048,576 rows; save it as CSV")
+
+
 @pytest.mark.parametrize(
     ("byte", "value", "words"), [(4, 99, "zip file version"), (6, 1, "encrypted"), (6, 32, "patched")]
 )

@@ -309,15 +309,15 @@ def test_a_document_that_is_cut_off_is_named_and_an_empty_one_is_read(tmp_path: 
 def test_two_runs_with_one_tag_are_told_apart_by_their_files(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("1\tx\n")
     (tmp_path / "d.tsv").write_text("d1\tsome text\n")
-    for name in ("one", "two"):
-        (tmp_path / f"{name}.run").write_text("1 Q0 d1 1 0.5 same\n")
-    runs = [tmp_path / "one.run", tmp_path / "two.run"]
-    assert read_trec_dataset(
-        tmp_path / "t.tsv", tmp_path / "d.tsv", runs, lang="en", max_chars=400
-    ).engines == (
-        "one",
-        "two",
-    )
+    for names, engines in (
+        (("one.run", "two.run"), ("one", "two")),
+        ((".run", ".run.gz.txt"), (".run", ".run.gz.txt")),  # nothing is left without the suffixes
+    ):
+        runs = [tmp_path / name for name in names]
+        for run in runs:
+            run.write_text("1 Q0 d1 1 0.5 same\n")
+        files = tmp_path / "t.tsv", tmp_path / "d.tsv", runs
+        assert read_trec_dataset(*files, lang="en", max_chars=400).engines == engines
 
 
 def test_a_run_of_two_tags_is_no_engine_of_its_own_nor_part_of_another(tmp_path: Path) -> None:
@@ -989,6 +989,23 @@ def test_lists_objects_and_lengths_of_time_stay_with_the_query(tmp_path: Path) -
     assert query.extra == {**kept, "price": "1.5"}
     [query] = load([rows[0], {**rows[1], "tags": ["a"]}]).queries.values()
     assert query.extra == {"about": kept["about"], "price": "1.50"}
+
+
+def test_a_column_that_cannot_be_text_is_refused_with_its_row_and_name() -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    for value, why in (
+        ({(1, 2): 3}, "keys must be str"),
+        (circle, "Circular reference"),
+        (deep, "recursion depth"),
+        (10**5000, "integer string conversion"),
+    ):
+        expected = f"row 2: field 'tags' cannot be written as text \\(.*{why}.*\\); make it a text"
+        with pytest.raises(InputError, match=expected):
+            load([ROW, {**ROW, "tags": value}])
 
 
 def test_a_field_whose_name_is_neither_text_nor_a_number_is_refused() -> None:

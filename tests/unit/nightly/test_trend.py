@@ -570,6 +570,8 @@ def test_the_command_prints_json_and_writes_the_page(tmp_path: Path) -> None:
     assert content["engines"]["bing"]["values"][0] == {
         "value": 0.61, "ci95": [pytest.approx(0.58), pytest.approx(0.64)], "n": 100,
     }  # fmt: skip
+    refused = CliRunner().invoke(app, [*arguments[:-1], str(page.parent)]).exception
+    assert str(refused) == f"{page.parent}: is a folder; name a file"
     text = page.read_text(encoding="utf-8")
     assert 'href="../nights/2026-05-30/report.html"' in text
     assert "2026-05-01/report.html" not in text  # it was never judged, so there is none
