@@ -135,7 +135,7 @@ def check_answers(
     if questions.count - len(questions.failures) >= min_coverage * questions.count:
         return None
     return RunIncomplete(
-        "{unanswered}; {advice}; --min-coverage is {min_coverage:.0%}",
+        "{unanswered}, and --min-coverage is {min_coverage:.0%}; {advice}",
         unanswered=_describe_unanswered(dimension, questions),
         advice=advise_on_failed_pairs(questions.failures, kind),
         min_coverage=min_coverage,

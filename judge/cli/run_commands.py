@@ -48,7 +48,10 @@ _PANEL = Option(
     flags=("--model", "-m"),
     type=list[str],
 )
-_TESTED_MODEL = Option(help=f"{TEXT_FORMS} or lexical.", group=ASSESSOR, flags=("--model", "-m"))
+#: Several are refused, as a panel in a TOML file is; of an option of one value, the last one would count.
+_TESTED_MODEL = Option(
+    help=f"{TEXT_FORMS} or lexical.", group=ASSESSOR, flags=("--model", "-m"), type=list[str]
+)
 _TEXT_MODEL = Option(help=f"{TEXT_FORMS}.", group=ASSESSOR, flags=("--model", "-m"))
 #: The exit code of a result that is incomplete.
 _INCOMPLETE = 3
@@ -243,7 +246,8 @@ def selftest(context: typer.Context, toml: _ConfigOption = None) -> None:
     typed = list_typed_options(context)
     # Before other options are checked: a reranker has some that it needs.
     in_file = read_toml(toml).get("model", "") if toml else ""
-    check_testable(str(typed.get("model") or in_file))
+    for model in typed.get("model", [in_file]):
+        check_testable(str(model))
     config = _to_config(typed, toml)
     print_parts([assessor_tables.describe_plan(*count_selftest_judgments(config))])
     result = run_selftest(config, make_progress_listener(), t)

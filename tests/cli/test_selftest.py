@@ -157,10 +157,12 @@ def test_a_server_that_fails_leaves_no_result(configure: Callable[..., Config], 
 def test_several_assessors_are_refused(configure: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.reply_sensibly) as server, pytest.raises(InputError) as caught:
         run_selftest(configure(server, panel=("lexical",)))
-    assert str(caught.value) == (
+    message = (
         "a self-test tests one model, and openai:fake and lexical are a panel; choose one: judge selftest -m"
         " openai:fake"
     )
+    assert str(caught.value) == message
+    assert run_judge("selftest", "-m", "openai:fake", "-m", "lexical").stderr == f"judge: {message}\n"
 
 
 @pytest.mark.parametrize(
