@@ -42,10 +42,6 @@ from judge.parsing.vocabulary import (
 )
 from judge.records import Scale, Verdict, is_complete_reply
 
-#: A value in a box of LaTeX that another command encloses: "\\boxed{\\text{no}}".
-_NESTED_BOX = re.compile(
-    r"\\boxed\s?\{\s?\\(?:text(?:bf|it|rm|sf|tt)?|math(?:bf|it|rm|sf|tt))\s?\{([^{}\\\n]{1,12})\}\s?\}"
-)
 _UNESCAPED_MARK = re.compile(r'(?<!\\)"')
 _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
 #: The place where the opening brace is missing: a known key begins the answer.
@@ -86,7 +82,7 @@ class _Statement:
 def parse_any(text: str, scale: Scale, finish_reason: str | None) -> Verdict:
     """Return the verdict of a reply as `parse_verdict` does."""
     cut = not is_complete_reply(finish_reason)
-    whole = _NESTED_BOX.sub(r"\\boxed{\1}", extract_final_answer(text, cut=cut))
+    whole = extract_final_answer(text, cut=cut)
     answer = _add_braces(_move_comments(_decode(whole)), cut=cut)
     scan = scan_objects(answer)
     if cut and "{" in flatten(answer) and not _OBJECT_FIRST.match(answer):

@@ -187,15 +187,6 @@ def find_doubt(lead: str, trail: str, grade: int, scale: Scale, *, nearest: Sequ
     return ""
 
 
-def find_stated_values(text: str, scale: Scale) -> set[int | None]:
-    """Return the values that prose states; None stands for a value that is not on the scale.
-
-    A value is stated behind a label ("Grade: 2", "结论是否"), alone in a line, a sentence or braces,
-    or at the end of a clause. Counts ("3 steps"), dates and the numbers of a list state nothing.
-    """
-    return find_values(_DENIED.sub(" ", _simplify(text, scale)[0]), scale)
-
-
 def contradicts(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose states another value than `grade`, denies `grade`, or says the opposite."""
     if not re.search(r"\w", text):

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned, repeats_order
-from judge.parsing.contradictions import contradicts, find_stated_values
+from judge.parsing.contradictions import contradicts
 from judge.parsing.final_answer import strip_fence
 from judge.parsing.remarks import has_correction, is_offset, is_refusal, is_rounded
 from judge.parsing.stated_scale import drop_own_scale, names_other_scale
@@ -18,7 +18,6 @@ from judge.parsing.vocabulary import (
     LABEL_LEAD,
     REASON_LABELS,
     SOURCE_WORDS,
-    SPELLED_GRADES,
     build_label_pattern,
     find_degree,
     find_value,
@@ -45,9 +44,6 @@ _COMMENT_START = re.compile(
 _REASON_ON_LINE = re.compile(
     rf"(?im)(?<=[0-3０-３分级是否so])(?!(?<=^[0-3]) reasons)[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])"
 )
-_ROW = re.compile(r"(?m)^\|(?=[^|\n]*\w)\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$")
-#: Prose in front of the first row of a table, on the same line.
-_BEFORE_TABLE = re.compile(r"(?m)^([^|\n]{1,400})(?=\|[^\n]{1,400}\|[ \t]*\n\|[\s:|-]{1,80}\|)")
 #: An answer that begins with a word that is not a value of a scale, and goes on in the same line.
 _NO_VALUE_FIRST = re.compile(
     r"(?i)\W{0,8}(?:null|none|nil|n/?a|nope|unknown|unclear|unsure|uncertain|undecided|partly|partially|maybe|无|未知|不详|不确定|不一定"
@@ -58,11 +54,6 @@ _ANSWERS_QUERY = re.compile(
     r"(?is)\W{0,8}(?:the )?(?:answer|答案)\s?(?:[:=]|is|是|为)\s{0,3}(?:yes|no|是的?|不是|否)(?:\s?[,(]"
     rf"|\s(?=because))(?!.*(?:{SOURCE_WORDS}|{REASON_LABELS}))"
 )
-#: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
-_VALUE_FIRST = re.compile(
-    rf"(?is)[*_\s]{{0,4}}(?P<value>yes|no|是的?|否|不?相关|无关|(?:ir)?relevant|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|\s{{0,3}}(?:{_COMMA}|[;。]\s?)"
-    r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}|(?<=\D)(?=[^\W\d_]).{4,})\Z"
-)
 #: "Relevance: The snippet is on topic." is a sentence, not a value.
 _DESCRIBED = re.compile(
     r"(?i)\W{0,4}(?:relevance|相关[性度])\W{0,4}:(?!.*\b(?:zero|one|two|three)\b)(?:[^\d:]{12,}|[\u4e00-\u9fff,。]{6,})"
@@ -71,42 +62,8 @@ _DESCRIBED = re.compile(
 _IN_BRACKETS = re.compile(
     r"\A[(\[【]\s?([^\s()\[\]【】]{1,8})\s?[)\]】](?=\W|\Z)(?!.*[(\[【]\s?[0-9]{1,2}\s?[)\]】])"
 )
-#: A line of the rubric, which some replies repeat: "2: useful part of the answer".
-_LISTED_GRADE = re.compile(r"(?m)^\W{0,6}([0-3])\s?[分级]?\s?[:=–—-]")
-_ABOUT_SNIPPET = re.compile(
-    r"(?i)(?:the|this|that|both) (?:\w+ )?(?:snippet|page|result|text|passage|content|query)\b"
-    r"|it (?:is (?:relevant|on topic|useful|helpful)|answers|gives|names|lists|mentions|covers|describes|explains|shows|states|only|does)\b"
-    r"|(?:该|此|这|本)?(?:条|个)?(?:摘要|网页|页面|内容|结果)|与(?:用户)?(?:的)?查询"
-)
-_ABOUT_GRADE = re.compile(
-    r"(?i)[^.。\n]{0,60}(?:\b(?:snippet|page|query|answer|relevant|topic|useful|partial|help)\w*\b|摘要|网页|页面|查询|答案|部分|相关|切题|有用|帮助"
-    r"|离题|回答|问题|需求)"
-)
-_BOXED = re.compile(r"(?:(?:\${1,2}|\\[\[(])\s?)?\\boxed\s?\{\s?([^{}\n]{1,12})\}(?:\s?(?:\${1,2}|\\[\])]))?")
-#: A table with a row of labels above one row of values; the bars at the ends of a row may be missing.
-_TABLE = re.compile(
-    r"(?m)^(?=[^\n]{1,200}\|)\|?([^\n]{1,200}?)\|?[ \t]*\n\|?[\s:|-]{3,80}\|?[ \t]*\n\|?([^\n]{1,2000}?)\|?[ \t]*(?=\n|\Z)(?!\n[^\n]*\|)"
-)
-#: How a sentence begins in which the assessor gives a grade.
-_CONCLUDES = r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?"
-_GIVES = r"(?:i|we)(?:['’]d| would| will)? (?:give|assign|rate|grade|score|award)\b"
-_GIVES_ZH = r"(?:给出|给|评为|判为|评定为|判定为|打)"
-#: Such a sentence up to the grade, which ends the clause, or a scale follows.
-_I_GRADE = re.compile(
-    rf"(?i){_CONCLUDES}(?:based on the [a-z ]{{1,30}}, )?(?:{_GIVES} (?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){{0,4}}(?:as |at )?(?:an? )?"
-    rf"(?:(?:grade|score|rating) )?(?:of )?|(?:我|(?:该|此|这条|本)?摘要)?(?:会|将|最终)?{_GIVES_ZH}(?:它|其|(?:该|此|这条)(?:摘要|结果))?[打评]?(?:等级|评分|分数)?为?\s?)"
-    rf"(?P<value>[0-9]|{'|'.join(SPELLED_GRADES)})(?:\s?(?:points?|[分级]))?(?:\sto (?:this|the) (?:snippet|page|result))?"
-    rf"(?=\s{{0,4}}(?:\Z|[.,:](?![0-9])|[。;!(]|[-–—]\s|因为|由于"
-    r"|(?:because|since|as|out of) |on (?:an? |the )[^.]{0,20}scale))"
-)
-#: What makes a grade in front of it no single one.
-_HEDGE = re.compile(
-    r"(?i)\b(?:at least|at most|or|if|yet|unless|provided|when)\b|\band (?:an? )?[0-3]\b|至少|至多|最多|如果|的话|或"
-)
 #: A second grade with its own remark: "3 (snippet A), 1 (snippet B)".
 _SECOND_GRADE = re.compile(r"\)?\s?[,;/、]\s?[0-3]\s?[分级]?\s?[(（]")
-#: A sentence in which the assessor says yes or no.
-_I_JUDGE = re.compile(rf"(?i){_CONCLUDES}(?:{_GIVES}|我?{_GIVES_ZH}(?!予))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +87,13 @@ def parse_labelled_lines(answer: str, scale: Scale, *, cut: bool) -> Verdict:
         raise ReplyParseError("refusal", f"the reply declines: {answer[:80]!r}")
     if cut:
         raise ReplyParseError("truncated", f"the reply was cut off: {answer[-80:]!r}")
-    text = _BOXED.sub(r"\1", _TAGGED_VALUE.sub(r"\n\1: \2\n", strip_fence(answer))).strip()
+    text = _TAGGED_VALUE.sub(r"\n\1: \2\n", strip_fence(answer)).strip()
     text = _REASON_ON_LINE.sub("\n", text)
-    text = _TABLE.sub(lambda table: _list_cells(table, scale), text)
     flat = flatten(text)
+    cells = (cell.strip(AROUND) for line in flat.split("\n") if "|" in line for cell in line.split("|"))
+    label = re.compile(rf"(?i){LABEL_LEAD}{build_label_pattern(scale.name)}")
+    if any(map(label.fullmatch, cells)):
+        raise ReplyParseError("ambiguous", "a table has a label, and may state another value")
     if _NO_VALUE_FIRST.match(flat):
         raise ReplyParseError(
             "ambiguous", "the answer begins with no value of the scale, and states one later"
@@ -172,15 +132,6 @@ def _is_contradicted(stated: _StatedGrade, flat: str, scale: Scale) -> bool:
     )
 
 
-def _list_cells(table: re.Match[str], scale: Scale) -> str:
-    """Return a table of one row as labelled lines, if its header consists of labels; else the table."""
-    header, cells = ([cell.strip() for cell in row.split("|")] for row in table.groups())
-    label = re.compile(rf"(?i)(?:{REASON_LABELS}|{build_label_pattern(scale.name)})")
-    if len(header) != len(cells) or not all(label.fullmatch(flatten(name)) for name in header):
-        return table[0]
-    return "\n".join(f"{name}: {cell}" for name, cell in zip(header, cells, strict=True))
-
-
 def _parse_lines(text: str, scale: Scale) -> _StatedGrade | None:
     """Return what the lines that begin with a label state, None when there is none."""
     lines = _list_lines(text, scale)
@@ -211,7 +162,7 @@ def _list_lines(text: str, scale: Scale) -> list[str]:
     """Return the lines with text, without bullets; a label that stands alone has the line behind it."""
     alone = re.compile(rf"(?i)[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale.name)})[\]】]?\s{{0,4}}:?")
     lines: list[str] = []
-    for raw_line in _ROW.sub(r"\1: \2", _BEFORE_TABLE.sub(r"\1\n", text)).splitlines():
+    for raw_line in text.splitlines():
         line = _BULLET.sub("", raw_line.replace("**", "").replace("__", ""), count=1).strip()
         if not line.strip(AROUND + "-=#"):
             continue
@@ -264,17 +215,10 @@ def _parse_sentences(flat: str, scale: Scale) -> _StatedGrade:
         direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
         return _StatedGrade(direct, trail=comment)
-    if (explained := _VALUE_FIRST.match(re.sub(label, "", own, flags=re.IGNORECASE))) and len(
-        set(_LISTED_GRADE.findall(own))
-    ) < 2:
-        subject = _ABOUT_SNIPPET if scale.name == "binary" else _ABOUT_GRADE
-        value, comment = find_value(explained["value"], scale), explained["comment"]
-        if value is not None and subject.match(comment):
-            return _StatedGrade(value, trail=comment)
     sentences = [part for part in _compile_sentence_pattern(scale.name).split(flat) if part.strip(AROUND)]
     for index in dict.fromkeys((len(sentences) - 1, 0)) if sentences else ():
         lead = re.sub(r"[,;]\s*\Z", ".", "".join(sentences[:index]))
-        stated = _find_statement(sentences[index].strip(), scale)
+        stated = _split_label(_BULLET.sub("", sentences[index].strip(), count=1), scale)
         if stated and lead.count('"') % 2 == 0:  # else the sentence is quoted
             return _StatedGrade(
                 parse_value(stated[0], scale), lead, stated[1] + "".join(sentences[index + 1 :])
@@ -282,22 +226,6 @@ def _parse_sentences(flat: str, scale: Scale) -> _StatedGrade:
     if len(bare) > 24 or re.search(r"[。!,;?\n]|\.\s|\w\s+\w+\s+\w", bare):
         raise ReplyParseError("malformed", f"prose without a verdict: {flat[:80]!r}")
     return _StatedGrade(parse_value(bare, scale))
-
-
-def _find_statement(sentence: str, scale: Scale) -> tuple[str, str] | None:
-    """Return the value and the comment of a sentence that begins with a label, or grades: "I give it a 2"."""
-    if labelled := _split_label(_BULLET.sub("", sentence, count=1), scale):
-        return labelled
-    if scale.name == "graded":
-        match = _I_GRADE.match(sentence)
-        if match is None:
-            return None
-        rest = sentence[match.end() :]
-        if names_other_scale(rest, scale) or _HEDGE.search(rest):
-            raise ReplyParseError("ambiguous", "the value is on another scale, or goes on")
-        return SPELLED_GRADES.get(match["value"].lower(), match["value"]), ""
-    values = find_stated_values(sentence, scale) if _I_JUDGE.match(sentence) else set()
-    return (str(values.pop()), "") if len(values) == 1 and None not in values else None
 
 
 def _is_reason(text: str) -> bool:

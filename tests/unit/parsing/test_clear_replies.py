@@ -293,7 +293,6 @@ def test_a_verdict_that_is_said_again_or_was_demanded_and_ignored_is_harmless() 
 )
 def test_a_rubric_alone_is_no_answer(rubric: str) -> None:
     assert is_refused(rubric)
-    assert parse_verdict(rubric.split("\n")[1], GRADED).grade == 2
 
 
 @check_each(
@@ -303,10 +302,8 @@ def test_a_rubric_alone_is_no_answer(rubric: str) -> None:
             "Grade: 2 out of 3",
             "My grade: 2 out of 3.",
             "Grade: 2 on a scale of 0 to 3",
-            "我给这条摘要打2分。",
+            "总体评分：2",
         ),
-        "Based on the criteria, I would assign a grade of 2 to this snippet because it helps.",
-        "总体评分：2",
         "* **Relevance:** The snippet is on topic.\n* **Completeness:** Only a part.\n\n**Grade: 2**",
         "**相关性**：摘要与查询主题一致。\n**等级**：2",
     ],
@@ -401,9 +398,6 @@ def test_prose_that_says_the_verdict_again_is_harmless_on_both_sides() -> None:
         ("**Verdict:** yes ✅", BINARY, 1),
         ("Verdict: yes ❌", BINARY, None),
         ("Grade [0-3]: 2", GRADED, 2),
-        ("相关。摘要给出了费用。", BINARY, 1),
-        ("Irrelevant. The snippet is about cars.", BINARY, 0),
-        ("相关。摘要给出了费用。", GRADED, None),
         ("Relevant documents: none.", BINARY, None),
         ("Grade: 3 (snippet A), 1 (snippet B)", GRADED, None),
         ("等级：3（内容），1（文笔）", GRADED, None),
@@ -450,11 +444,6 @@ def test_prose_that_says_the_verdict_again_is_harmless_on_both_sides() -> None:
         ("Relevance: high\nGrade: 0", GRADED, None),
         ("Relevance: low\nGrade: 2", GRADED, None),
         ("Relevance: high\nVerdict: yes", BINARY, None),
-        ("$$\\boxed{2}$$", GRADED, 2),
-        ("\\[ \\boxed{2} \\]", GRADED, 2),
-        ("$$\\boxed{2}$$ $$\\boxed{1}$$", GRADED, None),
-        ("Grade 2 - useful part", GRADED, 2),
-        ("Grade 2: useful part of the answer", GRADED, 2),
         ("Grade 2 - no, 3", GRADED, None),
         ("Grade 2 – 3", GRADED, None),
         ("Grade 2 - not useful, grade 1", GRADED, None),

@@ -223,22 +223,7 @@ def test_a_party_behind_a_labelled_grade_refuses_it(comment: str) -> None:
 @check_each(
     ("text", "scale", "grade"),
     [
-        *(
-            ("2，有用的一部分。", GRADED, 2),
-            ("3，直接完整地回答了问题。", GRADED, 3),
-            ("0，与查询无关。", GRADED, 0),
-        ),
-        *(
-            ("1, on topic but no help.", GRADED, 1),
-            ("2；有用的一部分", GRADED, 2),
-            ("2。有用的一部分。", GRADED, 2),
-        ),
-        *(
-            ("2分，列出部分症状。", GRADED, 2),
-            ("2 out of 3.", GRADED, 2),
-            ("2 (out of 3), useful part", GRADED, 2),
-        ),
-        *(("是，摘要给出了症状。", BINARY, 1), ("等级：２\u3000理由：列出两种。", GRADED, 2)),
+        *(("2 out of 3.", GRADED, 2), ("等级：２\u3000理由：列出两种。", GRADED, 2)),
         *(("- Relevance to query: high\n- Grade: 2", GRADED, 2), ("只列出两种\n等级：2", GRADED, 2)),
         *(
             ("2，3个步骤中的部分。", GRADED, None),
@@ -253,7 +238,7 @@ def test_a_party_behind_a_labelled_grade_refuses_it(comment: str) -> None:
         *(("2 out of 5.", GRADED, None), ("3, on Monday", GRADED, None), ("2, see above", GRADED, None)),
     ],
 )
-def test_a_value_and_its_meaning_behind_a_comma(text: str, scale: Scale, grade: int | None) -> None:
+def test_a_value_counts_with_its_label_or_its_scale_only(text: str, scale: Scale, grade: int | None) -> None:
     assert parse_grade(text, scale) == grade
 
 

@@ -97,12 +97,7 @@ def test_a_comment_on_the_snippet_changes_nothing(comment: str) -> None:
 @check_each(
     ("text", "grade"),
     [
-        *(
-            ("Grade 2 of 3:\n" + GRADE, 2),
-            ("2（有用的一部分）", 2),
-            ("0（与查询无关）", 0),
-            ("2 (useful part)", 2),
-        ),
+        ("Grade 2 of 3:\n" + GRADE, 2),
         *(
             ("The text tells me to give 3, but I judge it.\n\n" + GRADE, 2),
             ("Output:\n~~~\n\n```json\n" + GRADE, 2),

@@ -150,7 +150,6 @@ def test_numbers_that_are_no_scale_change_nothing(comment: str) -> None:
 @check_each(
     "reply",
     [
-        *("I give it a 2 on a scale of 0-3.", "I give it a 2 on a 4-point scale.", "我给2分（0-3分制）。"),
         *("Reason: the page shows 4.5 out of 5 stars.\nGrade: 2", "Grade: 2\nReason: The pain scale: 1-10."),
         '{"reason": "shows 4.5 out of 5 stars, on a scale of 1-5", "grade": 2}',
     ],

@@ -18,6 +18,7 @@ from tests.unit.parsing.surroundings import (
     TRAILS_EN,
     TRAILS_ZH,
     UNCERTAIN_GRADES,
+    UNCERTAIN_VERDICTS,
 )
 
 OBJECTS = {
@@ -104,9 +105,12 @@ def test_labelled_lines_are_read(text: str, scale: Scale, grade: int) -> None:
     assert parse_grade(text.replace("\n", "\r\n"), scale) == grade
 
 
-@check_each("text", UNCERTAIN_GRADES)
-def test_labelled_lines_that_leave_doubt_are_refused(text: str) -> None:
-    assert parse_grade(text, GRADED) is None
+@check_each(
+    ("text", "scale"),
+    [(text, GRADED) for text in UNCERTAIN_GRADES] + [(text, BINARY) for text in UNCERTAIN_VERDICTS],
+)
+def test_an_answer_without_an_object_that_leaves_doubt_is_refused(text: str, scale: Scale) -> None:
+    assert parse_grade(text, scale) is None
 
 
 def test_the_reason_of_labelled_lines_is_kept() -> None:

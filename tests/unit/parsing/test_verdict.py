@@ -267,9 +267,21 @@ def test_no_value_in_front_of_one_or_a_demand_in_the_line_above_is_refused(text:
     assert get_refusal(text, BINARY) == "ambiguous"
 
 
-def test_a_verdict_in_a_table_that_begins_behind_prose_is_not_taken_for_a_reason() -> None:
-    table = "判定结果为：| verdict | reason |\n|---|---|\n| Ｎｏ | 没有时间， |"
-    assert get_refusal(f"{table}\n**Final verdict: yes**", BINARY) == "not_a_grade"
+@check_each(
+    ("text", "scale"),
+    [
+        (
+            "判定结果为：| verdict | reason |\n|---|---|\n| Ｎｏ | 没有时间， |\n**Final verdict: yes**",
+            BINARY,
+        ),
+        ("| verdict | reason |\n|---|---|\n| no | nothing |\n\nVerdict: yes", BINARY),
+        ("判定：是\n\n| 理由 | 判定 |\n|---|---|\n| 广告 | 不相关 |", BINARY),
+        ("reason | Final grade\n---|---\nnothing | two\n\nGrade: 3", GRADED),
+        ("Grade: 3\n\n| **Grade** | reason |\n|---|---|\n| two | nothing |", GRADED),
+    ],
+)
+def test_a_labelled_line_beside_a_table_with_a_label_is_refused(text: str, scale: Scale) -> None:
+    assert get_refusal(text, scale) == "ambiguous"
 
 
 @pytest.mark.parametrize(

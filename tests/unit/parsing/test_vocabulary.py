@@ -90,8 +90,6 @@ def test_what_is_not_on_the_scale_is_no_grade(value: str) -> None:
         *(("结论：是", 1), ("最终判定：相关", 1), ("```\nyes\n```", 1), ("Final answer: no", 0)),
         *(("yes<|im_end|>", 1), ("<answer>no</answer>", 0), ("判断结果：相关", 1), ("### Yes", 1)),
         *(("(no)", 0), ("（是）", 1), ("Result: no", 0), ("Verdict: [no]", 0), ("判定：（否）", 0)),
-        *(("$\\boxed{no}$", 0), ("So the answer is $\\boxed{no}$.", 0), ("\\boxed{\\text{no}}", 0)),
-        *(("$\\boxed{ \\mathrm{yes} }$", 1), ("The answer is $\\boxed{\\textbf{no}}$.", 0)),
     ],
 )
 def test_bare_verdicts(text: str, grade: int) -> None:
@@ -105,10 +103,8 @@ def test_bare_verdicts(text: str, grade: int) -> None:
         *("2", "2.", "２", "**2**", "2分", "Grade: 2", "等级：2", "评分：2分", "##final score: 2"),
         *("Grade (0-3): 2", '"2"', "grade = 2", "2.0", "```\n2\n```", "(2)", "（2）", "(2分)。"),
         *("Result: 2", "**Result:** 2.", "Grade: [2]", "Grade: (2)", "等级：【2】", "Two", "二"),
-        *("等级：二", "等级：两分", "评分：二级。", "Grade: two", "The answer is $\\boxed{2}$."),
+        *("等级：二", "等级：两分", "评分：二级。", "Grade: two"),
         *("Grade:\n- 2", "Relevance:\n  - 2", "等级：\n- 2"),
-        *("\\boxed{\\text{2}}", "It gives signs. The answer is $\\boxed{\\text{2}}$."),
-        *("It gives signs. The answer is $\\boxed{2}$.", "只给出部分。答案是 $\\boxed{2}$。"),
     ],
 )
 def test_bare_grades(text: str) -> None:
