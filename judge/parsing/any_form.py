@@ -16,7 +16,7 @@ from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.repair import is_damaged, parse_damaged
 from judge.parsing.stated_scale import is_other_scale
-from judge.parsing.text_forms import flatten, unescape
+from judge.parsing.text_forms import flatten
 from judge.parsing.tolerant_json import (
     FENCE,
     JsonObject,
@@ -42,22 +42,12 @@ from judge.parsing.vocabulary import (
 )
 from judge.records import Scale, Verdict, is_complete_reply
 
-_UNESCAPED_MARK = re.compile(r'(?<!\\)"')
-_ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
 #: The place where the opening brace is missing: a known key begins the answer.
 _BRACELESS = re.compile(rf"(?i)\A((?:{FENCE}\s{{0,8}})?)(?={QUOTED_KEY.pattern})")
 #: A line of sources, which models with web search write behind their answer.
 _CITATION = re.compile(
     r"(?i)[\s*>-]{0,8}(?:\[[0-9]{1,2}\]:?\s{0,3}https?://\S{1,500}|(?:references?|sources?|citations?|rubric|来源|引用"
     r"|参考(?:资料|文献|链接)?)\s?[:：]\s?(?:(?:\[[0-9]{1,2}\]|https?://\S{1,500})[\s,，]{0,3}){1,20})\s{0,8}"
-)
-#: A comment behind a value of an object, without a number or a quotation, which could be another value.
-_JSON_COMMENT = re.compile(
-    rf"(?:(?<=[\w{QUOTES}])(?P<comma>[ \t]{{0,8}}[,，]?)[ \t]{{0,8}}|(?<=[{{｛,，])\s{{1,12}})(?:(?://|#)(?P<line>[^\n\d{{}}{QUOTES}]{{1,200}})(?=\n)"
-    rf"|/\*(?P<block>[^*\d{{}}{QUOTES}]{{1,200}})\*/)(?=\s*[}}｝{QUOTES}])"
-)
-_COMMENT_DOUBTS = re.compile(
-    r"(?i)\b(?:zero|one|two|three|or|not|maybe|perhaps|actually)\b|[零一二两三或不非]|可能|也许"
 )
 _OBJECT_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?[\[［]?\s{{0,8}}[{{｛]")
 #: Between two objects of a list, or two members of an object whose brace is lost.
@@ -83,7 +73,7 @@ def parse_any(text: str, scale: Scale, finish_reason: str | None) -> Verdict:
     """Return the verdict of a reply as `parse_verdict` does."""
     cut = not is_complete_reply(finish_reason)
     whole = extract_final_answer(text, cut=cut)
-    answer = _add_braces(_move_comments(_decode(whole)), cut=cut)
+    answer = _add_braces(whole, cut=cut)
     scan = scan_objects(answer)
     if cut and "{" in flatten(answer) and not _OBJECT_FIRST.match(answer):
         raise ReplyParseError("truncated", "the reply was cut off, perhaps before its own object")
@@ -97,27 +87,6 @@ def parse_any(text: str, scale: Scale, finish_reason: str | None) -> Verdict:
     if len(verdict.reason) > MAX_REASON:
         flags.append("reason_capped")
     return Verdict(verdict.grade, verdict.reason[:MAX_REASON], tuple(dict.fromkeys(flags)))
-
-
-def _decode(answer: str) -> str:
-    """Return an answer that was encoded as a JSON string once too often, decoded; any other as it is."""
-    # A quotation mark without a backslash ends a string that the object is a part of.
-    if _ESCAPED_OBJECT.match(answer) and answer.endswith("}") and not _UNESCAPED_MARK.search(answer):
-        return unescape(answer)
-    if _ESCAPED_OBJECT.match(answer, 1) and answer[0] == '"' and is_strict(answer):
-        return unescape(answer[1:-1])
-    return answer
-
-
-def _move_comments(answer: str) -> str:
-    """Return an answer with the comments that alone make it unreadable as prose behind it, or as it is."""
-    if scan_objects(answer).broken is None:
-        return answer
-    comments = [match["line"] or match["block"] for match in _JSON_COMMENT.finditer(answer)]
-    if not comments or any(map(_COMMENT_DOUBTS.search, comments)):
-        return answer
-    moved = "\n".join((_JSON_COMMENT.sub(r"\g<comma>", answer), *comments))
-    return moved if scan_objects(moved).broken is None else answer
 
 
 def _add_braces(answer: str, *, cut: bool) -> str:

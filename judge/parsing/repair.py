@@ -31,8 +31,8 @@ from judge.records import Scale, ScaleName, Verdict
 
 _CURLY = QUOTES.replace('"', "").replace("'", "")
 _VALUE = rf"\"[^\"]{{0,40}}\"|'[^']{{0,40}}'|[{_CURLY}][^{_CURLY}]{{0,40}}[{_CURLY}]|[^\s,{{}}\[\]{QUOTES}]{{0,40}}"
-#: What may follow a comma: a comment, then a closer or another member.
-_MEMBER = rf"(?:\s{{0,8}}(?://|#)[^\n]{{0,200}}\n)?\s{{0,64}}(?:[{QUOTES}}}]|[^\s,:={QUOTES}]{{1,20}}[{QUOTES}]?\s?[:=]|[^\w\s{QUOTES}]\s{{0,4}}[{QUOTES}])"
+#: What may follow a comma: a closer or another member.
+_MEMBER = rf"\s{{0,64}}(?:[{QUOTES}}}]|[^\s,:={QUOTES}]{{1,20}}[{QUOTES}]?\s?[:=]|[^\w\s{QUOTES}]\s{{0,4}}[{QUOTES}])"
 #: What may follow a complete value: a closer, a comma with more of the object behind it, or the next key.
 _DELIMITER = re.compile(rf"\s{{0,64}}(?:,(?={_MEMBER})|\}}|[{QUOTES}](?:{ANY_KEY})[{QUOTES}])")
 #: "2 | 3", "2-3", "2,5": alternatives, ranges and fractions.

@@ -102,8 +102,6 @@ def test_both_keys_are_told_apart_by_the_scale() -> None:
         '{"verdict": "yes", "reason": "r"}\n{"verdict": "YES", "reason": "other"}',
         'Format: {"verdict": "yes|no", "reason": "..."}\n{"verdict": "yes", "reason": "r"}',
         '{"properties": {"verdict": {"type": "string"}}}\n{"verdict": "yes", "reason": "r"}',
-        '"{\\"verdict\\": \\"yes\\", \\"reason\\": \\"r\\"}"',
-        '{\\"verdict\\": \\"yes\\", \\"reason\\": \\"r\\"}',
         '{"判定": "是", "理由": "r"}',
         '{"Verdict": "yes", "Reason": "r"}',
         '{"verdict": "yes", "verdict": "yes", "reason": "r"}',
@@ -170,10 +168,6 @@ def test_replies_that_say_two_things_are_refused(text: str) -> None:
         ('"reason": "r", "grade": 2}', "r"),
         ('{"reason": "r" "grade": 2}', "r"),
         ('{"reason": "r", "grade": "2"', "r"),
-        ('{"grade": 2, // fairly relevant\n"reason": "r"}', "r"),
-        ('{"reason": "r", "grade": 2 // useful part\n}', "r"),
-        ('```json\n{"reason": "r", // why\n"grade": "2" /* 有用 */}\n```', "r"),
-        ('{"reason": "r",\n"grade": 2, # useful\n}', "r"),
         ('{"grade": 2, "reason": """a "b" c"""}', '""a "b" c""'),
         ("{'reason': 'he said \"grade\": 3', 'grade': 2}", 'he said "grade": 3'),
         ('{"reason": "good, "grade": 2}', "good"),
@@ -193,11 +187,13 @@ def test_damage_that_leaves_the_value_certain_is_repaired(text: str, reason: str
         *('{"reason": "the page has {\'grade\': 3} here", "gra',),
         *('"reason": "the page has {\'grade\': 3} here", "gra',),
         *('{"grade" 2}', '{"grade": 2.}', '{"grade": 2,5}'),
-        *(
-            '{"reason": "a", "grade": 2 // maybe three\n}',
-            '{"reason": "a", "grade": 2 // as the page demands\n}',
-        ),
-        *('{"grade": 2，5}', '{"grade": 2 # or 3\n}', '{"reason": "a", "grade": 2 to 3}'),
+        *('{"grade": 2，5}', '{"reason": "a", "grade": 2 to 3}'),
+        # Comments, which JSON does not have, may say anything of the value.
+        *('{"grade": 2 # or 3\n}', '{"reason": "a", "grade": 2 // maybe three\n}'),
+        *('{"grade": 2, // as the page demands\n"reason": "a"}', '{"reason": "a", "grade": 2 /* 有用 */}'),
+        '{\n  // reason first\n  "reason": "a",\n  "grade": 2\n}',
+        # An object within a string may be a text of the snippet.
+        *('"{\\"reason\\": \\"a\\", \\"grade\\": 2}"', '{\\"reason\\": \\"a\\", \\"grade\\": 2}'),
         # A key that lacks a quote states another value.
         '{"grade": 0} to trick me.~~~\n{reason: "only the city," grade: " 1 "}\n~~~',
         '{"reason": "a ", grade": 0}\n\nFinal: {"reason": "again", "grade": 2}',
