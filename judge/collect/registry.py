@@ -14,7 +14,7 @@ from itertools import starmap
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from judge.collect.engines import (
     MAX_CONCURRENT_QUERIES,
@@ -164,7 +164,7 @@ class EngineTable(BaseModel, frozen=True):
     headers: _TextTable = {}
     secrets: _TextTable = {}
     params: _TextTable = {}
-    body: TomlTable | None = None
+    body: dict[str, JsonValue] | None = None
     page: CountValue = 10
     max_pages: CountValue | None = None
     results: Annotated[str, Field(description=Message("the path of the list of results, e.g. 'data.items'"))]

@@ -31,6 +31,7 @@ _EXPECTED = {
     "finite_number": Message("a number such as 0.5"),
     "dict": Message("a table"),
     "tuple": Message("a list of texts"),
+    "invalid-json-value": Message("a text, a number, true, false, a list or a table"),
 }
 #: Those that an example of the option makes clear.
 _SHOWN_BY_EXAMPLE = frozenset({"string", "int", "tuple"})

@@ -1,5 +1,6 @@
 """Options, names, descriptions and language codes of engines, and errors before a call."""
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,11 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
             "http:mine",
             {"engine_tables": {"mine": {**TABLE, "params": {"size": "{n}"}}}},
             "{n} is not a placeholder",
+        ),
+        (
+            "http:mine",
+            {"engine_tables": {"mine": {**TABLE, "body": {"q": "{query}", "since": date(2026, 1, 2)}}}},
+            "body.since is 2026-01-02; it must be a text, a number, true, false, a list or a table",
         ),
         (
             "http:mine",
