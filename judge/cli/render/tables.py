@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import typer
 from rich.console import Console, Group
 from rich.table import Column, Table
 from rich.text import Text
@@ -124,4 +125,4 @@ def print_parts(parts: Iterable[Part], console: Console | None = None) -> None:
             console.print(part)
         elif part:
             # Rich breaks long words, which a user copies.
-            console.file.write(f"{wrap_line(escape_line(part).plain, console.width)}\n")
+            typer.echo(wrap_line(escape_line(part).plain, console.width), console.file)
