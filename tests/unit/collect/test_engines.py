@@ -327,6 +327,20 @@ def test_a_key_that_stands_in_the_table_is_in_no_file_and_no_message(
     assert not any(CANARY.encode() in content for content in files)
 
 
+def test_the_key_in_a_body_is_sent_and_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINE", CANARY)
+    write_queries(tmp_path, "tea")
+    body = {"q": "{query}", "user": {"name": "me", "pass": "{key}"}, "by": ["key {key}"], "max_tokens": 5}
+    table = {"url": "http://127.0.0.1:9/find", "key": "MINE", "body": body, "results": "data.items"}
+    with EngineServer(return_three) as server:
+        collect_results(tmp_path, server, "http:mine", engine_tables={"mine": table})
+    [request] = server.searched
+    user = {"name": "me", "pass": CANARY}
+    assert request.sent == {"q": "tea", "user": user, "by": [f"key {CANARY}"], "max_tokens": 5}
+    [entry] = read_raw_log(tmp_path / "data.jsonl.raw.jsonl")
+    assert json.loads(entry.request.body) == {"q": "tea", "user": {"name": "me"}, "max_tokens": 5}
+
+
 @pytest.mark.parametrize("found", [0, 10])
 def test_an_engine_that_returned_nothing_or_the_depth_has_no_remark(found: int, tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
