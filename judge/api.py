@@ -260,8 +260,8 @@ def align(
     chosen_store = _to_path("store", store) if store else None
     seed = _to_seed(seed)  # before embeddings are paid
     with translate_run_errors(folder.path):
-        pool = select_judged_pool(load_run(folder))
         cached_beside = find_store(folder, chosen_store)
+        pool = select_judged_pool(load_run(folder))
     folder.check_free()  # before embeddings are paid
     vectors = _build_embedder(embeddings, cached_beside, base_url)(pool.texts)
     alignment = align_embeddings(embeddings, pool, vectors, seed)
