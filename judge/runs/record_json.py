@@ -160,10 +160,8 @@ def _describe_mismatch(detail: ErrorDetails) -> Message:
     if detail["type"] == "missing":
         return Message("is missing")
     value, kind = detail["input"], detail["type"].removesuffix("_type").removesuffix("_parsing")
-    if kind in _EXPECTED:
-        return Message("is {value!r:.80}, not {expected}", value=value, expected=_EXPECTED[kind])
-    if "expected" in detail.get("ctx", {}):
-        return Message("is {value!r:.80}, not {expected}", value=value, expected=detail["ctx"]["expected"])
+    if expected := _EXPECTED.get(kind) or detail.get("ctx", {}).get("expected"):
+        return Message("is {value!r:.80}, not {expected}", value=value, expected=expected)
     return Message("is {value!r:.80}: {error}", value=value, error=detail["msg"])
 
 
