@@ -120,7 +120,7 @@ def _explain_tables(tables: Iterable[Table], outcomes: Collection[str], measures
         t("twice"): t("twice: the same for twice as many queries"),
         t("needed"): t(
             "needed: how many queries separate the pair, if the true difference is the largest in its"
-            " interval; no value: the run has that many, or the pair has no interval"
+            " interval; no value: the run has that many, or the pair has no t test"
         ),
         t("worst case"): t(
             "worst case: the lowest and highest difference over all grades of unjudged snippets; a tenth of"

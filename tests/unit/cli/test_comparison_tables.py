@@ -229,7 +229,7 @@ def test_engines_that_return_the_same_have_no_interval(tmp_path: Path) -> None:
     result = summarise_run(tmp_path / "run", [*rows, *({**row, "engine": "sogou"} for row in rows)])
     output = render_tables(result)
     assert "both have the same value on every query); +0.0000; ahead on 0 of" in output
-    assert "no value: the run has that many, or the pair has no interval" in output
+    assert "no value: the run has that many, or the pair has no t test" in output
     assert re.search(r"\nbing ≈ sogou +\+0\.0000 +- +0/", output)
     assert "-1.0000" not in output
 
