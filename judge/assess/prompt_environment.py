@@ -1,14 +1,15 @@
 """What a prompt's template may do: a sandbox in which the time and the result have a limited size.
 
 Templates are untrusted. There is no `range`, and only filters and methods of strings whose result has a
-limited size. A product has at most 100,000 bits or characters. Loops and assignments are refused.
+limited size. All products, joins and replacements of a block make at most 100,000 bits or characters. Loops,
+assignments and blocks in expressions are refused.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jinja2
-from jinja2 import nodes
+from jinja2 import nodes, pass_context
 from jinja2.exceptions import SecurityError
 from jinja2.filters import FILTERS
 from jinja2.runtime import Context
@@ -21,27 +22,40 @@ from judge.messages import Message, SeparatedNames
 FENCE_LINES = Message(
     "block 'user' must have one line '<<<{{ mark }}' and one line '{{ mark }}>>>', and no other mark"
 )
-#: The maximum size of a product in a template.
-_MAX_PRODUCT = 100_000
+#: The maximum size of what the products, joins and replacements of a block make together.
+_MAX_MADE = 100_000
 
 
-def _replace(text: object, old: str, new: str, count: int | None = None) -> str:
+class PromptContext(Context):
+    """The variables of a block that is rendered, and the size of what its expressions have made so far."""
+
+    _made: float = 0
+
+    def count_made(self, size: float, problem: Message) -> None:
+        """Add the size of a result; raise SecurityError with `problem` when the block makes too much."""
+        self._made += size
+        if self._made > _MAX_MADE:
+            raise SecurityError(problem)
+
+
+@pass_context
+def _replace(context: PromptContext, text: object, old: str, new: str, count: int | None = None) -> str:
     """Return `text` with `new` for the first `count` of `old`; raise SecurityError if that adds too much."""
     source, old, new = str(text), str(old), str(new)
     times = source.count(old) if count is None or count < 0 else min(count, source.count(old))
-    if times * (len(new) - len(old)) > _MAX_PRODUCT:
-        raise SecurityError(Message("replace adds more than {most:,} characters", most=_MAX_PRODUCT))
+    added = max(0, times * (len(new) - len(old)))
+    context.count_made(added, Message("replace adds more than {most:,} characters", most=_MAX_MADE))
     return source.replace(old, new, times)
 
 
-def _join(values: Iterable[object], separator: str = "") -> str:
+@pass_context
+def _join(context: PromptContext, values: Iterable[object], separator: str = "") -> str:
     """Return `values` joined; raise SecurityError when the result has too many characters."""
-    texts, between, length = [], str(separator), 0
+    texts, between = [], str(separator)
+    problem = Message("join makes more than {most:,} characters", most=_MAX_MADE)
     for value in values:
         texts.append(str(value))
-        length += len(texts[-1]) + len(between)
-        if length > _MAX_PRODUCT:
-            raise SecurityError(Message("join makes more than {most:,} characters", most=_MAX_PRODUCT))
+        context.count_made(len(texts[-1]) + len(between), problem)
     return between.join(texts)
 
 
@@ -83,7 +97,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         self.filters = dict(_FILTERS)
         self.globals.clear()  # range, lipsum and the like are not variables of a prompt
 
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401
+    def call_binop(self, context: PromptContext, operator: str, left: Any, right: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
         """Return the product, power or remainder; raise SecurityError for one that is too large to be meant.
 
         `%` on a string formats it, to any width, and is refused.
@@ -100,11 +114,10 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         )
         bits = left.bit_length() if isinstance(left, int) else 64
         length = max(len(operand) if isinstance(operand, str) else 0 for operand in (left, right))
-        if (bits if operator == "**" else length) * times > _MAX_PRODUCT:
-            problem = Message(
-                "{operator} makes more than {most:,} characters or bits", operator=operator, most=_MAX_PRODUCT
-            )
-            raise SecurityError(problem)
+        problem = Message(
+            "{operator} makes more than {most:,} characters or bits", operator=operator, most=_MAX_MADE
+        )
+        context.count_made((bits if operator == "**" else length) * times, problem)
         return super().call_binop(context, operator, left, right)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ANN401

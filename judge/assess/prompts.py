@@ -21,10 +21,15 @@ from pathlib import Path
 from typing import get_args
 
 import jinja2
-from jinja2 import meta, nodes
-from jinja2.runtime import Context
+from jinja2 import nodes
 
-from judge.assess.prompt_environment import FENCE_LINES, PromptEnvironment, check_fence, check_statements
+from judge.assess.prompt_environment import (
+    FENCE_LINES,
+    PromptContext,
+    PromptEnvironment,
+    check_fence,
+    check_statements,
+)
 from judge.errors import InputError, explain_error
 from judge.files.filesystem import open_text
 from judge.messages import Message, SeparatedNames, join_messages
@@ -254,15 +259,18 @@ def _read_source(path: Path) -> str:
 @lru_cache(maxsize=16)  # a night loads the same prompts six times
 def _compile_template(source: str, lang: Lang, name: str) -> Template:
     environment = PromptEnvironment()
-    tree = environment.parse(source)
-    _check_blocks(environment, tree)
-    compiled = environment.from_string(tree)
+    try:
+        tree = environment.parse(source)
+        _check_blocks(tree)
+        compiled = environment.from_string(tree)
+    except (RecursionError, SyntaxError, ValueError) as error:  # it nests too deep, or has a number too long
+        raise InputError('not a valid template: "{error}"', error=explain_error(error)) from error
     digest = hashlib.sha256(source.encode()).hexdigest()
     version = f"{lang}-{name}-{digest[:10]}"
 
     def render_block(name: str, values: dict[str, str]) -> str:
         try:
-            context = Context(environment, values, None, compiled.blocks)
+            context = PromptContext(environment, values, None, compiled.blocks)
             return "".join(compiled.blocks[name](context)).strip()
         except _RENDER_ERRORS as error:
             raise InputError(
@@ -284,8 +292,11 @@ def _compile_template(source: str, lang: Lang, name: str) -> Template:
     return template
 
 
-def _check_blocks(environment: jinja2.Environment, tree: nodes.Template) -> None:
-    """Raise InputError unless a template has exactly the blocks of a prompt, with their variables."""
+def _check_blocks(tree: nodes.Template) -> None:
+    """Raise InputError unless a template has exactly the blocks of a prompt, with their variables.
+
+    The names that Jinja has itself are no variables of a prompt: with `self`, a block shows another one.
+    """
     check_statements(tree)
     blocks = {block.name: block for block in tree.find_all(nodes.Block)}
     if blocks.keys() != _ALLOWED_VARIABLES.keys():
@@ -295,8 +306,7 @@ def _check_blocks(environment: jinja2.Environment, tree: nodes.Template) -> None
             allowed=_list_names(_ALLOWED_VARIABLES),
         )
     for name, allowed in _ALLOWED_VARIABLES.items():
-        body = nodes.Template(blocks[name].body, lineno=1, environment=environment)
-        unknown = meta.find_undeclared_variables(body) - set(allowed)
+        unknown = {used.name for used in blocks[name].find_all(nodes.Name)} - set(allowed)
         if unknown:
             raise InputError(
                 "block {name!r} uses {names}; it may use {allowed}",

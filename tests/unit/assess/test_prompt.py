@@ -474,6 +474,20 @@ ESCAPES = (
     "{{ query.replace('', query) }}",
     "{{ 'a'" + "|replace('a', 'aaaaaaaaaa')" * 12 + " }}",
     "{{ 'aaaaaaaaaa'" + "|join('aaaaaaaaaa')" * 12 + " }}",
+    # Many of them, each of a size that may be: together they are too large.
+    "{{ 'x' * 60000 }}{{ 'x' * 60000 }}",
+    "{{ 'x' * 60000 ~ 'x' * 60000 }}",
+    "{{ 'xx'|join('y' * 60000) }}{{ 'xx'|join('y' * 60000) }}",
+    "{{ 'x'|replace('x', 'y' * 40000) }}{{ 'x'|replace('x', 'y' * 40000) }}",
+    "{{ self.again() }}",
+    "{{ super() }}",
+    # What the parser of Jinja or of Python cannot read.
+    "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
+    "{{ " + "not " * 5000 + "1 }}",
+    "{{ ''" + "|e" * 5000 + " }}",
+    "{% if 1 %}" * 150 + "{% endif %}" * 150,
+    "{% if 1 %}" * 5000 + "{% endif %}" * 5000,
+    "{{ " + "9" * 5000 + " }}",
     # Loops, variables and calls: their time and memory would have no limit.
     "{% for a in query %}{% endfor %}",
     "{% set a = query %}",
