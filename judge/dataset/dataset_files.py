@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ from judge.messages import Message, NameList, join_messages
 if TYPE_CHECKING:
     import pyarrow
 
+#: Rows of a Parquet file that are in memory at a time.
+_BATCH_ROWS = 100
 FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz")
 
 
@@ -134,9 +136,19 @@ def _read_parquet(path: Path, row_format: RowFormat, _: Warn | None) -> Iterator
             source = parquet.ParquetFile(content)
             header = source.schema_arrow.names
             _check_header(str(path), header, row_format)
-            number = 0
-            for batch in source.iter_batches():
+            number = unpacked = 0
+            max_bytes = max(text_files.MAX_UNPACKED, text_files.MAX_RATIO * path.stat().st_size)
+            for batch in source.iter_batches(_BATCH_ROWS):
                 columns = [_list_values(path, *each) for each in zip(header, batch.columns, strict=True)]
+                # A text that many rows of a column have is in the file once.
+                unpacked += sum(len(value) for value in chain(*columns) if isinstance(value, str | bytes))
+                if unpacked > max_bytes:
+                    raise InputError(
+                        "{file}: unpacks to {unpacked:,} bytes, more than {max_bytes:,}; save it as CSV",
+                        file=path,
+                        unpacked=unpacked,
+                        max_bytes=max_bytes,
+                    )
                 for record in zip(*columns, strict=True):
                     number += 1
                     values = convert_values(dict(zip(header, record, strict=True)), rank).items()
@@ -160,6 +172,9 @@ def _read_parquet(path: Path, row_format: RowFormat, _: Warn | None) -> Iterator
 def _list_values(path: Path, name: str, column: pyarrow.Array) -> list[Any]:
     """Return the values of a column of Parquet; raise InputError for one that Python cannot have."""
     try:
+        if hasattr(column, "dictionary"):  # rows with equal values share one
+            distinct = column.dictionary.to_pylist()
+            return [None if at is None else distinct[at] for at in column.indices.to_pylist()]
         values: list[Any] = column.to_pylist()
     except (ValueError, OverflowError) as error:
         raise InputError(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Warn = Callable[[str], object]
 #: The maximum number of characters of a line: a line holds one record.
 _MAX_LINE_CHARS = 64 << 20
-#: A gzip file, or a workbook, may unpack to this many bytes, or this many times its own size if that is more.
+#: A gzip, XLSX or Parquet file may unpack to so many bytes, or so many times its own size if that is more.
 MAX_UNPACKED, MAX_RATIO = 1 << 30, 100
 _CHUNK = 1 << 20
 _BYTE_ORDER_MARKS = {

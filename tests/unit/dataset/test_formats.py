@@ -392,6 +392,29 @@ def test_what_is_no_parquet_or_is_damaged_is_refused(tmp_path: Path) -> None:
     assert get_refusal(path).startswith(f"{path}: is not a Parquet file, or is damaged (Couldn't deserialize")
 
 
+def test_a_small_parquet_file_cannot_unpack_to_a_huge_one(tmp_path: Path) -> None:
+    import pyarrow
+
+    parquet = pytest.importorskip("pyarrow.parquet")
+    long = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 100), ["x" * 11_000_000])
+    path = tmp_path / "d.parquet"
+    parquet.write_table(pyarrow.table({"query": ["q"] * 100, "snippet": long}), path, compression="zstd")
+    assert path.stat().st_size < 3_000
+    refused = f"{path}: unpacks to 1,100,000,100 bytes, more than 1,073,741,824; save it as CSV"
+    assert get_refusal(path) == refused
+
+
+def test_a_categorical_column_of_a_parquet_file_has_its_values(tmp_path: Path) -> None:
+    import pandas as pd
+
+    pytest.importorskip("pyarrow")
+    engines = pd.Categorical(["b", "a", "b"])
+    frame = pd.DataFrame({"query": "q", "snippet": ["x", "y", "z"], "engine": engines})
+    frame.to_parquet(tmp_path / "d.parquet")
+    data = read_dataset(tmp_path / "d.parquet", lang="en", max_chars=400)
+    assert {ranking.engine: len(ranking.snippets) for ranking in data.rankings} == {"a": 1, "b": 2}
+
+
 def test_a_value_of_parquet_that_python_cannot_have_is_refused_with_its_field(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
