@@ -256,7 +256,7 @@ def test_a_summary_that_is_read_again_comes_with_the_same_scores(tmp_path: Path)
     config = Config(data=str(data), model="lexical", out=str(tmp_path / "run"), repeats=2)
     first, second = pipeline.run(config), pipeline.run(config)
     assert second.summary == first.summary
-    for name in ("value", "lowest", "highest", "judged"):
+    for name in ("value", "lowest", "highest", "judged_share"):
         np.testing.assert_array_equal(getattr(second.scores, name), getattr(first.scores, name))
     assert judge.score(tmp_path / "run").summary == first.summary
 
