@@ -186,7 +186,8 @@ def _format_extra(row: InputRow) -> dict[str, str]:
         elif isinstance(value, list | tuple | Mapping | Number | datetime.timedelta):
             try:
                 is_json = isinstance(value, list | tuple | Mapping)
-                texts[name] = json.dumps(value, ensure_ascii=False, default=str) if is_json else str(value)
+                plain = value if is_json else validation.restore_whole_number(value)
+                texts[name] = json.dumps(value, ensure_ascii=False, default=str) if is_json else str(plain)
             except (TypeError, ValueError, RecursionError) as error:  # rows in Python can hold any value
                 raise InputError(
                     "{place} cannot be written as text ({error}); make it a text, or leave it out",

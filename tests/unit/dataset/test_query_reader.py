@@ -958,6 +958,17 @@ def test_a_column_that_may_name_the_engine_is_listed_where_no_field_does(tmp_pat
     assert (named.engines, named.warnings) == (("必应", "搜狗"), ())
 
 
+def test_whole_numbers_of_a_column_with_a_missing_one_have_no_decimals() -> None:
+    pandas = pytest.importorskip("pandas")
+    columns = {"query": ["tea", "milk", "salt"], "year": [2024, None, 2025], "size": [1.5, 2, 3]}
+    rows = pandas.DataFrame({**columns, "snippet": "s"}).to_dict("records")
+    assert [query.extra for query in load(rows).queries.values()] == [
+        {"year": "2024", "size": "1.5"},
+        {"size": "2"},
+        {"year": "2025", "size": "3"},
+    ]
+
+
 def test_rows_of_one_engine_without_other_columns_have_no_remark(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "s"}])
     assert load(path).warnings == ()
