@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -127,7 +127,7 @@ def check_column_names(location: str, names: Iterable[str]) -> None:
 
 
 def make_header_error(
-    location: str, missing: str, cells: Sequence[str], advice: str = "", *, wanted: Iterable[str] = ()
+    location: str, missing: str, cells: Sequence[str], advice: str = "", *, wanted: Collection[str] = ()
 ) -> InputError:
     """Return the error of a header without a column, with `advice` unless another cause is likely.
 
@@ -135,7 +135,7 @@ def make_header_error(
     """
     if any(re.search("[，；]", cell) for cell in cells):
         advice = Message("Separate the columns with half-width commas")
-    elif len(names := list(filter(None, cells))) == 1:
+    elif len(names := list(filter(None, cells))) == 1 and normalise_column_name(names[0]) not in wanted:
         has_other_separator = any(name in names[0] for name in wanted)
         advice = (
             Message("Separate the columns with commas, semicolons, tabs or bars")

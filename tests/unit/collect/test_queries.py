@@ -52,6 +52,7 @@ def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
         ("q.tsv", "a\ttea\na\twine\n", "q.tsv:2: query 'a' .* is already at .*q.tsv:1"),
         ("q.txt", "tea\ntea\n", "is already at .*; give"),
         ("q.csv", "question\ntea\n", "the header lacks 'query'"),
+        ("q.csv", "Query\ntea\n", "lacks 'query'; its columns are 'Query'. Rename the columns that hold"),
         ("q.csv", "query,query\ntea,x\n", "given twice"),
         ("q.csv", "query,topic\ntea\n", "the number of cells is 1, and that of the header 2"),
         ("q.csv", "query,topic\n,food\n", "field 'query' is missing"),
