@@ -125,7 +125,8 @@ def _parse_topic_lines(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, 
         query_id, separator, text = line.partition("\t")
         if not separator:
             query_id, separator, text = line.partition(":")
-        if not separator or not text.strip():
+        # Another column is no part of the query.
+        if not separator or not text.strip() or "\t" in text.strip():
             raise InputError(
                 "{place}: is {line!r}; a topic is an id, a tab, and the query's text",
                 place=location,
