@@ -14,7 +14,7 @@ from judge.parsing.remarks import (
     has_correction,
     is_rounded,
 )
-from judge.parsing.stated_scale import BINARY_RUBRIC, RUBRIC, names_other_scale
+from judge.parsing.stated_scale import names_other_scale
 from judge.parsing.stated_values import EXPLAINS, find_values
 from judge.parsing.text_forms import simplify_prose
 from judge.parsing.vocabulary import (
@@ -39,6 +39,21 @@ _DEMANDED = re.compile(
 #: A clause that grants something before the verdict: "虽然摘要与主题相关，".
 _CONCESSION = re.compile(
     rf"(?:虽然?|尽管|{ENGLISH}(?:(?:even )?though|although|while|whilst))(?:(?!\b(?:yes|no)\b)[^,.。;\n]){{1,80}},",
+)
+#: The grades of the scale from 0 to 3 with what they mean, best or worst first.
+_RUBRIC = re.compile(
+    "|".join(
+        r"[^0-9]{1,120}?".join(
+            rf"(?<![0-9.]){grade}\s?(?:[:=]|[-–—]{{1,2}}|\s)(?=[^0-9\n]{{2}})" for grade in grades
+        )
+        + r"[^0-9\n]{1,120}"
+        for grades in ("3210", "0123")
+    )
+    + r"|评分标准\s?:\s?(?:3[^0-9\n。]{2,20}2[^0-9\n。]{2,20}1[^0-9\n。]{2,20}0|0[^0-9\n。]{2,20}1[^0-9\n。]{2,20}2[^0-9\n。]{2,20}3)[^0-9\n。]{2,20}"
+)
+#: The rubric of the binary scale, a line a value.
+_BINARY_RUBRIC = re.compile(
+    r"(?m)^\W{0,4}yes\s?:[^\n]{8,}\n\W{0,4}no\s?:[^\n]{8,}$|^\W{0,4}no\s?:[^\n]{8,}\n\W{0,4}yes\s?:[^\n]{8,}$"
 )
 #: A name that ends with a number, in the midst of a sentence: "a Tesla Model 3".
 _NAME = re.compile(
@@ -179,7 +194,7 @@ def find_doubt(lead: str, trail: str, grade: int, scale: Scale, *, nearest: Sequ
     if (
         any(contradicts(text, grade, scale) for text in (lead, trail))
         or names_other_scale(trail, scale)
-        or names_other_scale(lead[-MAX_LEAD:], scale, alone=True)
+        or names_other_scale(lead[-MAX_LEAD:], scale)
     ):
         return "the text around the answer states another value"
     if repeats_order(lead) or any(map(is_attributed, nearest)) or is_embedded(nearest[0], trail):
@@ -235,11 +250,11 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
         return " "
 
     if scale.name == "graded":
-        flat = drop_ignored_demands(RUBRIC.sub("\n", flat), reject)
+        flat = drop_ignored_demands(_RUBRIC.sub("\n", flat), reject)
         if _ANY_GRADE.search(flat):  # each match has one, and the search takes long in a long text
             flat = _THRESHOLD.sub(reject, TOO_HIGH_OR_LOW.sub(reject, flat))
         return flat, rejected
-    flat = _CONCESSION.sub(" ", BINARY_RUBRIC.sub("\n", flat))
+    flat = _CONCESSION.sub(" ", _BINARY_RUBRIC.sub("\n", flat))
     has_items = "?" in flat or ":" in flat  # without them, the search takes long in a long text
     if has_items and len({item["value"] in "yes是" for item in _CHECKLIST_ITEM.finditer(flat)}) > 1:
         flat = _CHECKLIST_ITEM.sub("\n", flat)

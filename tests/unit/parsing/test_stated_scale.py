@@ -1,13 +1,8 @@
 """Grades whose reply names a scale: another one is refused, the one that is asked for changes nothing."""
 
-import re
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from judge.errors import ReplyParseError
-from judge.parsing.stated_scale import SCALE_FORMS
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED
 from tests.support.cases import check_each
@@ -42,6 +37,20 @@ _OTHER_MEMBERS = [
 _OTHER_COMMENTS = [
     *("(out of 10)", "(out of five)", "out of 5 because it names", "(of 10)", "(scored out of 10)"),
     *(
+        "(/10)",
+        "/10",
+        "(2/10)",
+        "/ 5 stars",
+        "(a rating out of 10 points overall)",
+        "(on a 5-point rating scale)",
+    ),
+    *(
+        "（满分10分的情况下）",
+        "\n注：评分范围为0到10。",
+        "(score range 1-7)",
+        "(out of a possible five points)",
+    ),
+    *(
         "(0-10)",
         "[1-5]",
         "(1–5)",
@@ -64,8 +73,8 @@ _OWN_MEMBERS = [
     *('"scale": "0-3"', '"scale": "graded"', '"scale": "3 = best, 0 = worst"', '"scale": "0-3 points"'),
     *('"scale": "0-3 point scale"', '"scale": "0, 1, 2, 3 (integer, 4 levels)"', '"scale": [0, 1, 2, 3]'),
     *('"scale": {"min": 0, "max": 3}', '"scale": "TREC 2019"', '"max": 3.0', '"max": "3 points"'),
-    *('"量表": "0-3级（共4级）"', '"满分": "3分"', '"range": "highly relevant (2)"', '"range": "5-10元"'),
-    *('"scale": "0..3"', '"scale": "graded 0..3"', '"range": "0"', '"max": null', '"max_tokens": 512'),
+    *('"量表": "0-3级（共4级）"', '"满分": "3分"', '"range": "highly relevant (2)"'),
+    *('"scale": "0..3"', '"scale": "graded 0..3"', '"max": null', '"max_tokens": 512'),
 ]
 _OWN_COMMENTS = [
     *("(out of 3)", "(max 3)", "(max points 3)", "(0-3)", "(0-3 point scale)", "(on a scale of 0 to 3)"),
@@ -180,16 +189,3 @@ def test_the_grade_once_more_is_no_scale(member: str) -> None:
 )
 def test_a_topic_in_front_of_an_object_is_no_scale(lead: str) -> None:
     assert parse_verdict(f'{lead}\n{{"reason": "weak", "grade": 2}}', GRADED).grade == 2
-
-
-@pytest.mark.parametrize(("words", "form"), SCALE_FORMS)
-def test_each_mention_of_a_scale_has_a_word_of_its_form(words: str, form: str) -> None:
-    # Only texts with one of the words are searched for mentions.
-    @settings(max_examples=15, derandomize=True)
-    @given(st.from_regex(form))
-    def check(text: str) -> None:
-        mention = re.search(form, text)
-        assert mention is not None
-        assert re.search(words, text[max(0, mention.start() - 1) : mention.end()])
-
-    check()
