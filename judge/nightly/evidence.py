@@ -251,8 +251,10 @@ def _find_unavailable_engines(context: NightContext, run: RunResult) -> Mapping[
         if not context.is_collected
         else "{reason}; to request the failed queries again: {command}"
         if any(not errors[name].startswith("unreadable") for name in unavailable.keys() & errors.keys())
-        else "{reason}; check the settings of the engine, then: {command}",
+        else "{reason}; correct the settings of the engine, or remove {folder} to request all results again,"
+        " then: {command}",
         reason=unavailable[last],
+        folder=context.folder.path,
         command=context.command,
     )
     return {**unavailable, last: step}

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -231,9 +232,27 @@ def test_a_night_requests_no_response_again_that_its_table_cannot_read(project: 
     (reason,) = cast("list[str]", project.run_night("2026-05-01")["reasons"])
     requests = len(project.server.searched)
     command = shlex.join(["judge", "nightly", str(project.toml), "--date", "2026-05-01"])
-    assert reason.endswith(f"; check the settings of the engine, then: {command}")
+    folder = project.nights / "2026-05-01"
+    assert reason.endswith(
+        f"; correct the settings of the engine, or remove {folder} to request all results again, then:"
+        f" {command}"
+    )
     project.run_night("2026-05-01")
     assert len(project.server.searched) == requests
+
+
+def test_a_night_whose_engine_was_empty_for_a_time_is_run_again_as_it_says(project: Nights) -> None:
+    project.freeze()
+    project.answers["searxng"] = answer_some_oddly(Page([]), *range(5))
+    (reason,) = cast("list[str]", project.run_night("2026-05-02")["reasons"])
+    assert "(5 empty" in reason
+    project.answers.clear()
+    # An empty list is an answer, and no request is made for it again.
+    assert project.run_night("2026-05-02")["status"] == "incomplete"
+    folder = project.nights / "2026-05-02"
+    assert f"or remove {folder} to request all results again, then: judge nightly" in reason
+    shutil.rmtree(folder)
+    assert project.run_night("2026-05-02")["status"] == "fine"
 
 
 def test_a_fine_night_tells_of_its_power_everywhere(project: Nights) -> None:
