@@ -57,7 +57,7 @@ def compare(
     measures: Annotated[
         str | None, make_option('Measures to compare engines by (default: the first), e.g. "AP@10".')
     ] = None,
-    pairs: Annotated[int, make_option("Maximum number of pairs of engines per measure.", min=1)] = 21,
+    pairs: Annotated[int, make_option("Maximum number of pairs of engines per measure.", min=0)] = 21,
     against: Annotated[
         str | None,
         make_option("Compare the engines of one run with this one only: fewer pairs, narrower intervals."),

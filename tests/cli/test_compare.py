@@ -243,9 +243,9 @@ def test_an_unknown_measure_or_pair_is_refused(runs: Path) -> None:
     assert "engines are not compared by AP(own)@5; name one of these measures: nDCG@5" in refused
     assert run_refused(runs / "night1", "--measures", "AP(own)@5", "--json") == refused
     assert "P@30" in run_refused(runs / "night1", "--measures", "P@30")
-    result = run_judge("compare", runs / "night1", "--pairs", 0)
+    result = run_judge("compare", runs / "night1", "--pairs", -1)
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.endswith("judge: --pairs is '0'; it must be at least 1\n")
+    assert result.stderr.endswith("judge: --pairs is '-1'; it must be at least 0\n")
 
 
 def test_enough_is_judged_where_the_run_says_so(tmp_path: Path) -> None:
