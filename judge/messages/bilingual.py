@@ -21,6 +21,10 @@ class Bilingual(NamedTuple):
         """Return a text that is the same in both languages."""
         return cls(text, text)
 
+    def choose(self, t: Translator) -> str:
+        """Return the text in the language of the translator."""
+        return self.zh if t.language == CHINESE.language else self.en
+
     @classmethod
     def __get_pydantic_core_schema__(
         cls, source: object, handler: Callable[[object], dict[str, Any]]

@@ -60,6 +60,11 @@ class Timeline:
         """What changed on each night."""
         return find_changes(self.nights)
 
+    @property
+    def dates(self) -> list[str]:
+        """The date of each night."""
+        return [night.date.isoformat() for night in self.nights]
+
     @cached_property
     def positions(self) -> list[float]:
         """Where each night is across, by its date."""

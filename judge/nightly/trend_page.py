@@ -3,7 +3,7 @@
 The same nights give the same bytes. Names are untrusted: text is escaped where it enters the page.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from os.path import relpath
 from pathlib import Path, PurePath
@@ -22,10 +22,10 @@ from judge.nightly.trend import TrendValue
 from judge.nightly.trend_changes import CHANGE_TEXTS, Change, Kind, find_changes
 from judge.nightly.trend_drawing import Timeline, TrendRow, choose_number_format, draw_rows
 from judge.report import display_text
-from judge.report.charts import svg
 from judge.report.charts.svg import Chart, draw_name, draw_text, make_chart, make_tag
-from judge.report.display_text import NOTHING, format_number, format_range, truncate_with_ellipsis
+from judge.report.display_text import format_number, truncate_with_ellipsis
 from judge.report.pages import render_page
+from judge.report.result_tables import INTERVAL, Column, ResultTable
 from judge.runs.folder import RunFolder
 
 PAGE_FILE = "trend.html"
@@ -127,16 +127,9 @@ def _draw_measure(timeline: Timeline, measure: str, kind: Kind) -> Chart | None:
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
     picture = draw_rows(_make_keys(rows, kind), timeline, rows, kind, same_span=True)
     format_spec = choose_number_format(kind)
-    heads = ((Bilingual.repeat(row.engine), svg.INTERVAL, Bilingual.repeat("n")) for row in rows)
-    table = tuple(
-        (
-            night.date.isoformat(),
-            *(cell for row in rows for cell in _format_cells(row.values[at], format_spec)),
-        )
-        for at, night in enumerate(timeline.nights)
-    )
-    desc = _describe_chart(mean, kind, rows, timeline)
-    return make_chart(id_, title, desc, picture, (_NIGHT, *chain.from_iterable(heads)), table)
+    columns = list(chain.from_iterable(_iter_columns(row, format_spec) for row in rows))
+    table = ResultTable(title, _NIGHT, timeline.dates, columns)
+    return make_chart(id_, title, _describe_chart(mean, kind, rows, timeline), picture, table)
 
 
 def _draw_canaries(timeline: Timeline) -> Chart | None:
@@ -169,18 +162,14 @@ def _draw_canaries(timeline: Timeline) -> Chart | None:
         return None
     keys = [(_DOT, make_text("a night")), (_ALARM, STATUS_TEXTS["assessor drift"])]
     picture = draw_rows(keys, timeline, rows, "mean", same_span=False)
-    head = (_NIGHT, *labels, make_text("pairs"), make_text("drift"))
-    table = tuple(
-        (
-            night.date.isoformat(),
-            format_number(share),
-            format_number(grade),
-            str(night.canaries.pairs) if night.canaries else NOTHING,
-            "!" if alarm else "",
-        )
-        for night, share, grade, alarm in zip(timeline.nights, shares, grades, alarms, strict=True)
-    )
-    return make_chart("trend-canaries", title, desc, picture, head, table)
+    columns = [
+        Column(labels[0], shares, ".3f"),
+        Column(labels[1], grades, ".3f"),
+        Column(make_text("pairs"), [night.pairs if night else None for night in canaries], "d"),
+        Column(make_text("drift"), ["!" if alarm else "" for alarm in alarms]),
+    ]
+    table = ResultTable(title, _NIGHT, timeline.dates, columns)
+    return make_chart("trend-canaries", title, desc, picture, table)
 
 
 def _make_engine_row(
@@ -211,10 +200,12 @@ def _make_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Bilin
     return keys
 
 
-def _format_cells(value: TrendValue | None, format_spec: str) -> tuple[str, str, str]:
-    if value is None:
-        return NOTHING, NOTHING, NOTHING
-    return format_number(value.value, format_spec), format_range(value.ci95, format_spec), f"{value.n:,}"
+def _iter_columns(row: TrendRow, format_spec: str) -> Iterator[Column]:
+    """Yield the values of an engine, their intervals and their numbers of queries."""
+    name = Bilingual.repeat(display_text.isolate(row.engine))
+    yield Column(name, [value.value if value else None for value in row.values], format_spec)
+    yield Column(INTERVAL, [value.ci95 if value else None for value in row.values], format_spec)
+    yield Column(Bilingual.repeat("n"), [value.n if value else None for value in row.values], ",")
 
 
 def describe_shown_nights(nights: Sequence[NightRecord]) -> Bilingual | None:

@@ -1,4 +1,4 @@
-"""report.html: the page, its charts and its texts. The terminal uses the same sentences.
+"""report.html: the page, its charts and its texts. The terminal uses the same sentences and tables.
 
 `render_report` makes the page of a Summary and of the queries in results.json. Functions with a translator
 `t` as their first argument make sentences: `build_text` calls them for both languages of the page,
@@ -6,7 +6,8 @@
 
     html, payload            the page, and the queries in it
     pages                    what all pages share: templates, inlined files, the policy
-    facts, page_tables       facts of a run; tables
+    facts                    facts of a run
+    result_tables            the tables, which the terminal shows too
     comparison_sentences     how engines compare
     run_warnings             flagged, failed and unjudged results, and what means leave out
     assessor_sentences       what is known of the assessors

@@ -21,13 +21,9 @@ from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import OwnListReversal
 from judge.messages import Translator, make_text
 from judge.report.display_text import (
-    NOTHING,
     format_interval,
-    format_number,
-    format_p_value,
     format_plain_range,
     format_query_count,
-    format_range,
 )
 
 #: Below this many queries the simultaneous intervals are only approximate.
@@ -298,27 +294,6 @@ def _format_difference(t: Translator, difference: float | None, interval: Interv
 def is_unsure(comparison: PairComparison) -> bool:
     """Return whether unjudged snippets leave the difference of a comparison open."""
     return comparison.bounds is not None and comparison.bounds[1] - comparison.bounds[0] > TIE
-
-
-#: The titles of the figures of a comparison on a page.
-COMPARISON_TITLES = (
-    make_text("difference"),
-    make_text("95% interval"),
-    make_text("won/tied/lost"),
-    make_text("p (adjusted)"),
-    make_text("worst case"),
-)
-
-
-def list_comparison_figures(comparison: PairComparison) -> tuple[str, ...]:
-    """Return the figures of a comparison on a page, under `COMPARISON_TITLES`."""
-    return (
-        format_number(comparison.difference, "+.4f"),
-        format_range(comparison.interval, "+.4f"),
-        f"{comparison.wins:,}/{comparison.ties:,}/{comparison.losses:,}",
-        format_p_value(comparison.p_adjusted, NOTHING),
-        format_range(comparison.bounds if is_unsure(comparison) else None, "+.4f"),
-    )
 
 
 def iter_segments(summary: Summary) -> Iterator[tuple[str, str, SegmentResult]]:

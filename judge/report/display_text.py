@@ -302,8 +302,10 @@ def _format_end(end: float, format_spec: str) -> str:
 def format_plain_number(value: float | None, format_spec: str = ".3f", nothing: str = "-") -> str:
     """Return a number of a text that is copied, with a hyphen as its sign; `nothing` for None.
 
-    A number that rounds to 0 has no minus sign.
+    A number that rounds to 0 has no minus sign. The format "p" is that of a p-value.
     """
+    if format_spec == "p":
+        return format_p_value(value, nothing)
     if format_spec.endswith("%"):
         return format_share(value, nothing, format_spec)
     if value is None:

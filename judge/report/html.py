@@ -15,8 +15,8 @@ from judge.analysis.summary import Summary
 from judge.errors import JUDGMENT_ERRORS
 from judge.flags import FLAGS, UNKNOWN_TEXT
 from judge.injection.patterns import INJECTION_FLAGS
-from judge.messages import Translator, build_text, build_texts, make_text
-from judge.report import assessor_sentences, facts, page_tables, run_warnings, selftest_sentences
+from judge.messages import Bilingual, Translator, build_text, build_texts, make_text
+from judge.report import assessor_sentences, facts, result_tables, run_warnings, selftest_sentences
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.comparison_sentences import (
@@ -28,7 +28,13 @@ from judge.report.comparison_sentences import (
     describe_segment_differences,
     explain_no_number,
 )
-from judge.report.display_text import fit_on_line, make_labels, use_display_names
+from judge.report.display_text import (
+    fit_on_line,
+    make_labels,
+    name_dimension,
+    translate_remark,
+    use_display_names,
+)
 from judge.report.facts import NightBanner, ReportExtras
 from judge.report.pages import render_page
 from judge.report.payload import PageLimits, PageQueries, dump_script_json
@@ -123,14 +129,14 @@ def render_report(
         segments=build_texts(describe_segment_differences, named_summary),
         alarms=build_texts(_iter_alarms, named_summary),
         differences=build_texts(_describe_differences, named_summary),
-        engines=page_tables.make_engines_table(named_summary),
-        returns=page_tables.make_returns_table(named_summary),
+        engines=result_tables.make_engines_table(named_summary),
+        returns=result_tables.make_returns_table(named_summary),
         warnings=build_texts(run_warnings.iter_page_warnings, named_summary, extras.min_coverage),
         facts=list(facts.iter_facts(summary, extras, queries.languages)),
         charts=draw_charts(summary, queries.charts, extras.agreement),
-        comparison_tables=list(page_tables.iter_comparison_tables(named_summary)),
-        segment_tables=list(page_tables.iter_segment_tables(named_summary)),
-        dimensions=list(page_tables.iter_dimension_tables(named_summary)),
+        comparison_tables=list(result_tables.iter_comparison_tables(named_summary)),
+        segment_tables=list(result_tables.iter_segment_tables(named_summary)),
+        dimensions=list(_iter_dimensions(named_summary)),
         deciding_queries=named_summary.deciding_queries,
         deciding_note=build_text(describe_deciding_queries, named_summary),
         sampled=facts.describe_sample(page_data),
@@ -160,6 +166,16 @@ def _describe_differences(t: Translator, summary: Summary) -> Iterator[str]:
         yield from (describe_difference(t, row) for row in rows)
         yield explain_no_number(t, rows)
         yield describe_power(t, summary)
+
+
+def _iter_dimensions(summary: Summary) -> Iterator[tuple[object, ...]]:
+    """Yield the title, the tables, the remarks and the notes with their texts of each dimension."""
+    order = summary.sort_engines(summary.main_measure)
+    for name, dimension in summary.dimensions.items():
+        tables = list(result_tables.iter_dimension_tables(name, dimension, order))
+        remarks = [build_text(translate_remark, remark) for remark in dimension.remarks]
+        notes = [(note, Bilingual(*map(fit_on_line, make_text(note.text)))) for note in dimension.notes]
+        yield build_text(name_dimension, name), tables, remarks, notes
 
 
 def _make_payload_header(run: str, summary: Summary) -> Markup:

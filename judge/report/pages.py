@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from judge.report.display_text import fit_on_line, format_number, mark_names, mark_row_name
@@ -17,9 +17,12 @@ _OwnFiles = Sequence[tuple[str, str]]
 
 @cache
 def open_templates(package: str) -> Environment:
-    """Return the templates of `package`; they escape text, and a missing value is an error."""
+    """Return the templates of `package` and those that all pages share.
+
+    They escape text, and a missing value is an error.
+    """
     templates = Environment(
-        loader=PackageLoader(package),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("judge.report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from judge.report.page_tables import COLUMN_NOTES
+from judge.report.result_tables import make_returns_table
+from judge.runs.folder import RunFolder
+from judge.runs.load import load_summary
 from tests.support.browser import make_file_url, open_page
 from tests.unit.report.pages import run_lexical, write_page
 
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 
 ENGINES = ("searxng", "mine", "brave")
 #: What a run of every default measure whose engines' answers were timed has to say.
-MEANS = ["engine", "nDCG@10", "MAP@10", "P@5", "RR@10", "sDCG@10", "queries"]
-RETURNED = ["engine", "answered", "judged", "unique", "ms median", "ms p95", "tokens"]
+MEANS = ["engine", "nDCG@10", "queries", "MAP@10", "P@5", "RR@10", "sDCG@10"]
+RETURNED = ["engine", "judged", "answered", "unique", "ms median", "ms p95", "tokens"]
 SCROLLED = "(sheet) => { sheet.scrollLeft = 10_000; return sheet.scrollLeft; }"
 
 
@@ -73,21 +75,22 @@ def test_at_1280_pixels_everything_about_an_engine_is_in_sight(
     ) as result:
         for name, heads in (
             ("engines", MEANS),
-            ("returns", [*RETURNED[:2], "empty", "errors", "no row", "judged", "duplicates", *RETURNED[3:]]),
+            ("returns", [*RETURNED[:3], "empty", "errors", "no row", "duplicates", *RETURNED[3:]]),
         ):
             sheet = result.page.get_by_role("region").filter(has=result.page.locator(f"table.{name}"))
             assert measure_hidden(sheet) == 0
             if locale == "en-US":
                 expect(sheet.locator("thead th")).to_have_text(heads, use_inner_text=True)
         if locale == "en-US":
-            notes = " · ".join(note.en for note in COLUMN_NOTES.values())
+            table = make_returns_table(load_summary(RunFolder(tmp_path / "run")))
+            notes = " · ".join(note.en for note in table.list_notes("page"))
             expect(result.page.locator(".legend").first).to_have_text(notes, use_inner_text=True)
 
 
 def test_a_column_that_says_something_of_one_engine_is_there(browser: Browser, tmp_path: Path) -> None:
     with open_page(browser, make_file_url(write_report(tmp_path, error="timeout")), locale="en-US") as result:
         heads = result.page.locator("table.returns thead th").all_inner_texts()
-        assert heads == [*RETURNED[:2], "errors", *RETURNED[2:]]
+        assert heads == [*RETURNED[:3], "errors", *RETURNED[3:]]
 
 
 def test_on_a_telephone_names_stay_and_an_edge_shows_that_there_is_more(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
-from judge.cli.render.tables import CountedMean, Part, explain_brackets, make_table
+from judge.analysis.dimension_summary import DimensionSummary
+from judge.cli.render.tables import Part, explain_brackets, make_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.report.display_text import format_plain_number, format_plain_range, name_dimension
+from judge.report.result_tables import iter_dimension_tables
 
 if TYPE_CHECKING:
     from judge.dimensions.align import AlignmentSummary
@@ -21,33 +21,11 @@ _NOTES = 3
 
 
 def iter_dimension_parts(name: str, dimension: DimensionSummary, order: Sequence[str]) -> Iterator[Part]:
-    """Yield one row an engine, one row a pair of engines, the remarks and the first notes.
-
-    A row has the means, the first one with its interval and over how many queries it is; another one has its
-    number of queries in brackets where it differs.
-    """
+    """Yield one row an engine, one row a pair of engines, the remarks and the first notes."""
     title = name_dimension(t, name)
-    rows = {
-        engine: [dimension.find_mean(engine, measure) for measure in dimension.measures]
-        for engine in order
-        if engine in dimension.engines
-    }
-    if dimension.measures:
-        main, *others = map(t.name_measure, dimension.measures)
-        means = {
-            engine: [CountedMean(other.mean, other.queries, first.queries) for other in rest]
-            for engine, (first, *rest) in rows.items()
-        }
-        yield make_table(
-            [title, main, t("95% interval"), t("queries"), *others],
-            ((engine, *_format_mean(row[0]), *map(str, means[engine])) for engine, row in rows.items()),
-        )
-        yield from explain_brackets(chain.from_iterable(means.values()))
-    for measure, engine_pairs in dimension.group_engine_pairs(order).items():
-        yield make_table(
-            [t("engines"), t.name_measure(measure), t("95% interval"), t("queries")],
-            ((f"{pair.a} / {pair.b}", *_format_mean(pair.mean)) for pair in engine_pairs),
-        )
+    for table in iter_dimension_tables(name, dimension, order):
+        yield table
+        yield from explain_brackets(table)
     yield from (t("{name}: {value}", name=title, value=t(remark)) for remark in dimension.remarks)
     for note in dimension.notes[:_NOTES]:
         yield t(
@@ -58,10 +36,6 @@ def iter_dimension_parts(name: str, dimension: DimensionSummary, order: Sequence
         )
     if len(dimension.notes) > _NOTES:
         yield t("  … and {count:,} more in report.html", count=len(dimension.notes) - _NOTES)
-
-
-def _format_mean(mean: DimensionMean) -> tuple[str, str, str]:
-    return format_plain_number(mean.mean, ".4f"), format_plain_range(t, mean.ci95, ".4f"), f"{mean.queries:,}"
 
 
 def iter_alignment_parts(summary: AlignmentSummary, run: Path) -> Iterator[Part]:

@@ -50,7 +50,7 @@ def iter_decision_parts(decision: PlannedComparison) -> Iterator[Part]:
 
 def _make_table(rows: Iterable[Sequence[str]], name: str, *others: str) -> Group:
     """Return a table of differences of engines, which fits 80 columns by headings of two lines."""
-    p_value, order = (heading.replace(" ", "\n") for heading in (t("p (adjusted)"), t("assessor's order")))
+    p_value, order = (heading.replace(" ", "\n") for heading in (t("adjusted p"), t("assessor's order")))
     titles = name, t("assessor"), t("corrected"), t("95% interval"), p_value, *others, order
     table = make_table(titles, rows)
     table.columns[-1].justify = "left"

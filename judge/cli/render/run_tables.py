@@ -1,17 +1,15 @@
 """What a run prints: how much was judged, the engines with their means, and the answer in sentences."""
 
 import shlex
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator
 from dataclasses import replace
 
-from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
 from judge.cli.render.dimension_tables import iter_dimension_parts
-from judge.cli.render.tables import CountedMean, Part, explain_brackets, make_table
+from judge.cli.render.tables import Part, draw_table, explain_brackets
 from judge.cli.terminal import t
-from judge.measure.measures import name_mean
 from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, facts, selftest_sentences
@@ -26,11 +24,9 @@ from judge.report.display_text import (
     format_call_count,
     format_cost,
     format_new_call_count,
-    format_plain_number,
-    format_plain_range,
     format_share,
 )
-from judge.report.page_tables import COLUMN_NOTES, iter_return_columns
+from judge.report.result_tables import make_engines_table, make_returns_table
 from judge.report.run_warnings import (
     explain_imputation,
     iter_warnings,
@@ -41,50 +37,8 @@ from judge.report.run_warnings import (
 )
 from judge.runs.run_result import RunResult
 
-#: The counts of what came back that a run prints where they are not 0; `judge compare` prints the others too.
-_COUNTS = ("judged", "empty", "errors", "absent", "duplicates")
-#: The columns of what came back that a run explains; `judge compare` explains the others too.
-_EXPLAINED = ("ms p95", "tokens")
-
-
-#: The title and the cells of a column, best engine first.
-EngineColumn = tuple[str, Sequence[str | CountedMean]]
-
-
-def iter_return_cells(summary: Summary, counts: Iterable[str]) -> Iterator[EngineColumn]:
-    """Yield the title and the cells, best engine first, of each column of what came back."""
-    for title, values, format_spec in iter_return_columns(summary, counts):
-        yield t(title.en), [format_plain_number(value, format_spec) for value in values]
-
-
-def iter_mean_cells(summary: Summary, detailed: Container[str]) -> Iterator[EngineColumn]:
-    """Yield the title and the cells, best engine first, of each measure.
-
-    A `detailed` one is followed by its intervals and over how many queries its means are. Means of another
-    one have their number of queries in brackets where it is not that of the first detailed measure.
-    """
-    rows = [summary.engines[name].measures for name in summary.sort_engines(summary.main_measure)]
-    first = next(filter(detailed.__contains__, summary.measures), summary.main_measure)
-    for measure in summary.measures:
-        means = [row[measure] for row in rows]
-        if measure not in detailed:
-            yield (
-                name_mean(measure),
-                [CountedMean(row[measure].mean, row[measure].n, row[first].n) for row in rows],
-            )
-        else:
-            yield name_mean(measure), [format_plain_number(mean.mean, ".4f") for mean in means]
-            yield t("95% interval"), [format_plain_range(t, mean.ci95, ".4f") for mean in means]
-            yield t("queries"), [format_plain_number(mean.n, ",") for mean in means]
-
-
-def make_engine_table(title: str, summary: Summary, columns: Iterable[EngineColumn]) -> Table:
-    """Return one row an engine, best first, of the `columns`."""
-    titles, cells = zip(*columns, strict=True)
-    rows = zip(
-        summary.sort_engines(summary.main_measure), *(map(str, column) for column in cells), strict=True
-    )
-    return make_table([title, *titles], rows)
+#: What came back that `judge compare` prints alone, and the columns that a run explains.
+_DETAILS, _EXPLAINED = ("answered", "unique"), ("ms p95", "tokens")
 
 
 def iter_run_parts(
@@ -197,17 +151,18 @@ def _describe_cost(cost: RunCost) -> str:
 
 def _iter_engine_tables(summary: Summary) -> Iterator[Part]:
     """Yield one row an engine, best first: means and what came back, in two tables where one is too wide."""
-    means = list(iter_mean_cells(summary, [summary.main_measure]))
-    came_back = list(iter_return_cells(summary, _COUNTS))
-    of_means = make_engine_table(t("engine"), summary, means)
-    if came_back:
-        whole = make_engine_table(t("engine"), summary, [*means, *came_back])
-        yield whole, of_means, make_engine_table(t("what came back"), summary, came_back)
+    means, returns = make_engines_table(summary), make_returns_table(summary)
+    returns = replace(
+        returns, columns=[column for column in returns.columns if column.title.en not in _DETAILS]
+    )
+    if returns.columns:
+        yield tuple(map(draw_table, (means.join(returns), means, returns)))
     else:
-        yield of_means
-    yield from explain_brackets(cell for _, cells in means for cell in cells)
-    titles = {title for title, _ in came_back}
-    yield from (Text(t(COLUMN_NOTES[title].en), style="dim") for title in _EXPLAINED if t(title) in titles)
+        yield means
+    yield from explain_brackets(means)
+    for column in returns.columns:
+        if column.note and column.title.en in _EXPLAINED:
+            yield Text(column.note.choose(t), style="dim")
 
 
 def _describe_result(summary: Summary, run: str, min_coverage: float) -> Iterator[str]:

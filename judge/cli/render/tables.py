@@ -4,7 +4,6 @@ A module of `judge.cli.render` makes the parts from the results of a command; `p
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import typer
@@ -13,11 +12,12 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from judge.cli.terminal import make_console, t, wrap_line
-from judge.report.display_text import escape_hidden, format_plain_number
+from judge.report.display_text import escape_hidden
+from judge.report.result_tables import CountedMean, ResultTable
 
 #: A line of text, which is escaped when it is printed; a line with a style; a table; a table and those that
 #: replace it where it is too wide; a group, whose tables are never split.
-Part: TypeAlias = str | Text | Table | tuple[Table, ...] | Group
+Part: TypeAlias = str | Text | Table | ResultTable | tuple[Table, ...] | Group
 
 #: Names longer than this fold where a table is too wide.
 _NAME_WIDTH = 20
@@ -69,27 +69,18 @@ def _take_columns(columns: Sequence[Column]) -> Table:
     return make_table([str(column.header) for column in columns], rows)
 
 
-@dataclass(frozen=True, slots=True)
-class CountedMean:
-    """A mean over `queries` queries in a row whose column of queries has the number `in_column`."""
-
-    mean: float | None
-    queries: int
-    in_column: int
-
-    @property
-    def has_brackets(self) -> bool:
-        """Whether the number of queries follows in brackets."""
-        return self.mean is not None and self.queries != self.in_column
-
-    def __str__(self) -> str:
-        number = format_plain_number(self.mean, ".4f")
-        return f"{number} ({self.queries:,})" if self.has_brackets else number
+def draw_table(table: ResultTable) -> Table:
+    """Return a table of results as a terminal shows it."""
+    columns = table.list_columns("terminal")
+    titles = [table.short_title or table.names_title, *(column.title for column in columns)]
+    cells = ([text.choose(t) for text in column.list_texts("terminal")] for column in columns)
+    return make_table([title.choose(t) for title in titles], zip(table.names, *cells, strict=True))
 
 
-def explain_brackets(cells: Iterable[str | CountedMean]) -> Iterator[Text]:
-    """Yield what the brackets of means are, if one of the cells has them."""
-    if any(isinstance(cell, CountedMean) and cell.has_brackets for cell in cells):
+def explain_brackets(table: ResultTable) -> Iterator[Text]:
+    """Yield what the brackets of means are, if the table has some."""
+    values = (value for column in table.list_columns("terminal") for value in column.values)
+    if any(isinstance(value, CountedMean) and value.queries for value in values):
         legend = t("in brackets: the number of queries of a mean, where it is not that in the column queries")
         yield Text(legend, style="dim")
 
@@ -107,7 +98,7 @@ def print_parts(parts: Iterable[Part], console: Console | None = None) -> None:
     names first. `console` None is standard output.
     """
     console = console or make_console()
-    for part in parts:
+    for part in (draw_table(part) if isinstance(part, ResultTable) else part for part in parts):
         if isinstance(part, tuple):
             whole, *others = part
             if _measure_width(whole, console) <= console.width:

@@ -19,13 +19,12 @@ from judge.report import display_text
 from judge.report.charts import plot, svg
 from judge.report.charts.plot import PlotArea, ValueRange
 from judge.report.charts.svg import AXIS_HEIGHT, ROW_HEIGHT, Chart, Picture
-from judge.report.comparison_sentences import COMPARISON_TITLES, list_comparison_figures
-from judge.report.display_text import OUTCOME_SIGNS, fit_on_line, format_number, format_range
+from judge.report.display_text import fit_on_line, format_number, format_range
+from judge.report.result_tables import MAX_COMPARISONS, Column, ResultTable
 from judge.runs.results_file import QueryEntry
 
-#: How many comparisons the picture shows, and how many its table; summary.json has all.
+#: How many comparisons the picture shows.
 _SHOWN = 15
-_LISTED = 200
 _MARKS_END, _OUTCOMES_START = 0.72, 0.75
 #: Pixels before the second engine of a comparison, and the columns of the brief form of its name.
 _INDENT, _COLUMNS = 12, 13
@@ -35,12 +34,6 @@ _OUTCOMES = {
     "not separated": make_text("not separated"),
     "undetermined": make_text("undetermined"),
 }
-_HEAD = (
-    Bilingual.repeat("a"),
-    make_text("> ahead, ≈ not separated, ? undetermined"),
-    Bilingual.repeat("b"),
-    *COMPARISON_TITLES,
-)
 
 #: The most bars that are drawn; of more queries, neighbours share one.
 MAX_BARS = 400
@@ -68,18 +61,9 @@ def draw_comparisons(summary: Summary) -> Chart | None:
         pairs=len(comparisons),
         rest=make_text("; {count:,} depend on unjudged snippets", count=undetermined) if undetermined else "",
     )
-    rows = tuple(
-        (
-            fit_on_line(comparison.a),
-            OUTCOME_SIGNS[comparison.outcome],
-            fit_on_line(comparison.b),
-            *list_comparison_figures(comparison),
-        )
-        for comparison in comparisons[:_LISTED]
-    )
     picture = _draw_comparisons_picture(comparisons, name)
     title = make_text("Differences between engines")
-    return svg.make_chart("pairs", title, description, picture, _HEAD, rows)
+    return svg.make_chart("pairs", title, description, picture, "pairs-1")
 
 
 def _make_range(comparison: PairComparison) -> ValueRange | None:
@@ -115,7 +99,7 @@ def _draw_comparisons_picture(comparisons: Sequence[PairComparison], measure: st
     if count := len(comparisons) - len(first):
         note = make_text(
             "and {count:,} more: see summary.json"
-            if len(comparisons) > _LISTED
+            if len(comparisons) > MAX_COMPARISONS
             else "and {count:,} more: see the table",
             count=count,
         )
@@ -208,14 +192,16 @@ def draw_query_differences(differences: QueryDifferences) -> Chart | None:
         behind=behind,
         shared=shared if queries > MAX_BARS else "",
     )
-    text_head = make_text("text") if differences.queries else Bilingual("", "")
+    columns = [Column(Bilingual.repeat(f"{a} − {b}"), [bar.value for bar in bars], "+.4f")]
+    if differences.queries:
+        columns.insert(0, Column(make_text("text"), [display_text.isolate(bar.text) for bar in bars]))
+    title = make_text("The two best, query by query")
     return svg.make_chart(
         "queries",
-        make_text("The two best, query by query"),
+        title,
         description,
         _draw_bars_picture(differences, bars),
-        (make_text("query"), text_head, Bilingual.repeat(f"{a} − {b}")),
-        tuple((bar.name, bar.text, format_number(bar.value, "+.4f")) for bar in bars),
+        ResultTable(title, make_text("query"), [display_text.isolate(bar.name) for bar in bars], columns),
     )
 
 

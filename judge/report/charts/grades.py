@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import Literal, TypeAlias
 
 from markupsafe import Markup
@@ -15,6 +15,7 @@ from judge.report import display_text
 from judge.report.charts import plot, svg
 from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
 from judge.report.display_text import NOTHING, format_share
+from judge.report.result_tables import ENGINE, Column, ResultTable
 from judge.runs.results_file import QueryEntry
 
 _MAX_SHOWN_RANKS = 20
@@ -109,20 +110,24 @@ def draw_grade_shares(graded: GradeCounts) -> Chart | None:
     """Return the grades by engine and rank, best engine first; None when no engine returned a result."""
     if not graded.counts:
         return None
-    rows = []
-    for engine in graded.engines:
-        for rank in graded.ranks:
-            shares = graded.compute_shares(engine, rank)
-            shares.append(max(0.0, 1 - sum(shares)))
-            cells = (format_share(share) if share > 1e-9 else NOTHING for share in shares)
-            rows.append((display_text.fit_on_line(engine), str(rank), *cells))
+    places = list(product(graded.engines, graded.ranks))
+    shares = [graded.compute_shares(*place) for place in places]
+    by_slot = zip(*([*row, 1 - sum(row)] for row in shares), strict=True)
+    titles = [*map(graded.name_slot, graded.slots), make_text("no result")]
+    columns = [
+        Column(make_text("rank"), [rank for _, rank in places], "d"),
+        *(
+            Column(slot, [share if share > 1e-9 else None for share in row], ".0%")
+            for slot, row in zip(titles, by_slot, strict=True)
+        ),
+    ]
+    title = make_text("Grades by rank")
     return svg.make_chart(
         "grades",
-        make_text("Grades by rank"),
+        title,
         join_sentences(_describe_grades(graded)),
         _draw_grades_picture(graded),
-        (svg.ENGINE, make_text("rank"), *map(graded.name_slot, graded.slots), make_text("no result")),
-        tuple(rows),
+        ResultTable(title, ENGINE, [display_text.isolate(engine) for engine, _ in places], columns),
     )
 
 
@@ -221,13 +226,17 @@ def draw_confusion_matrix(agreement: LabelAgreement) -> Chart | None:
     people, assessor = (
         svg.GRADE_NAMES["binary" if side == 2 else "graded"] for side in (len(counts), len(counts[0]))
     )
+    columns = [
+        Column(svg.name_grade(grade, name), [row[grade] for row in counts], ",")
+        for grade, name in enumerate(assessor)
+    ]
+    title = make_text("People and the assessor")
     return svg.make_chart(
         "agreement",
-        make_text("People and the assessor"),
+        title,
         join_sentences(_describe_agreement(agreement)),
         _draw_matrix_picture(agreement, [svg.name_grade(*named) for named in enumerate(people)]),
-        (make_text("people ↓  assessor →"), *(svg.name_grade(*named) for named in enumerate(assessor))),
-        tuple((str(grade), *(f"{count:,}" for count in row)) for grade, row in enumerate(counts)),
+        ResultTable(title, make_text("people ↓  assessor →"), list(map(str, range(len(counts)))), columns),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 
 from markupsafe import Markup
 
@@ -15,6 +15,7 @@ from judge.report.charts import plot, svg
 from judge.report.charts.plot import Axis, PlotArea, ValueRange
 from judge.report.charts.svg import AXIS_HEIGHT, MAX_ENGINES, ROW_HEIGHT, Chart, Picture
 from judge.report.display_text import fit_on_line, format_number, format_range
+from judge.report.result_tables import ENGINE, INTERVAL, Column, ResultTable, make_repeat_table
 
 #: Where the marks end; before them stand the names, after them numbers that end at the right edge.
 _MARKS_END = 0.84
@@ -70,28 +71,19 @@ def draw_means(summary: Summary) -> Chart | None:
     measures = sorted(comparing, key=lambda measure: measure != summary.deciding_measure)
     order = summary.sort_engines(measures[0]) if measures else []
     cells: dict[tuple[str, str], ValueRange | None] = {}
-    rows = []
-    for engine in order:
-        row = [fit_on_line(engine)]
-        for measure in measures:
-            mean = summary.engines[engine].measures[measure]
-            cell = cells[engine, measure] = plot.make_range(mean.mean, mean.ci95, mean.bounds)
-            row += [_format_mean(cell, ".4f"), format_range(mean.ci95, ".4f"), str(mean.n)]
-        rows.append(tuple(row))
+    for engine, measure in product(order, measures):
+        mean = summary.engines[engine].measures[measure]
+        cells[engine, measure] = plot.make_range(mean.mean, mean.ci95, mean.bounds)
     if not any(cells.values()):
         return None
     ideal_means = summary.controls.ideal if summary.controls else {}
     ideal = {name: mean.mean for name, mean in ideal_means.items() if mean.mean is not None}
-    heads = (
-        (Bilingual.repeat(name), svg.INTERVAL, Bilingual.repeat("n")) for name in map(name_mean, measures)
-    )
     return svg.make_chart(
         "means",
         make_text("Means of the engines"),
         _describe_means([(engine, cells[engine, measures[0]]) for engine in order], measures[0]),
         _draw_means_picture(_Means(order[:MAX_ENGINES], measures, cells, ideal), len(order)),
-        (svg.ENGINE, *chain.from_iterable(heads)),
-        tuple(rows),
+        "engines",
     )
 
 
@@ -122,10 +114,10 @@ def _describe_range(cell: ValueRange) -> Bilingual:
     return make_text("{mean} (95%: {low} to {high})", mean=mean, low=low, high=high)
 
 
-def _format_mean(cell: ValueRange | None, format_spec: str = ".3f") -> str:
+def _format_mean(cell: ValueRange) -> str:
     """Return the mean as text, with the range that unjudged snippets leave."""
-    mean = format_number(cell.value if cell else None, format_spec)
-    return f"{mean} [{format_range(cell.bounds, format_spec)}]" if cell and cell.bounds else mean
+    mean = format_number(cell.value)
+    return f"{mean} [{format_range(cell.bounds)}]" if cell.bounds else mean
 
 
 def _draw_means_picture(means: _Means, engines: int) -> Picture:
@@ -171,11 +163,6 @@ def draw_repeats(summary: Summary) -> Chart | None:
     means = {name: engines[name].means for name in summary.sort_engines(measure) if name in engines}
     if all(mean is None for row in means.values() for mean in row):
         return None
-    rows = tuple(
-        (fit_on_line(name), *(format_number(mean, ".4f") for mean in (*row, engines[name].range)))
-        for name, row in means.items()
-    )
-    repeats = (make_text("repeat {at}", at=at) for at in range(1, stability.repeats + 1))
     largest = stability.measures[measure].largest_difference
     return svg.make_chart(
         "repeats",
@@ -187,8 +174,7 @@ def draw_repeats(summary: Summary) -> Chart | None:
             moved="" if largest is None else make_text(": it moves by up to {largest:.4f}", largest=largest),
         ),
         _draw_repeats_picture(means, name_mean(measure)),
-        (svg.ENGINE, *repeats, make_text("range")),
-        rows,
+        make_repeat_table(display_text.use_display_names(summary)),
     )
 
 
@@ -266,22 +252,18 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
         description.append(
             make_text("Not shown, because the price or the mean is unknown: {names}.", names=names)
         )
-    rows = tuple(
-        (
-            fit_on_line(engine),
-            f"{usd:,.2f}",
-            format_number(mean.value, ".4f"),
-            format_range(mean.interval, ".4f"),
-        )
-        for engine, (usd, mean) in prices.items()
-    )
+    columns = [
+        Column(make_text("USD per 1,000 queries"), [usd for usd, _ in prices.values()], ",.2f"),
+        Column(Bilingual.repeat(name), [mean.value for _, mean in prices.values()]),
+        Column(INTERVAL, [mean.interval for _, mean in prices.values()]),
+    ]
+    title = make_text("Quality against price")
     return svg.make_chart(
         "prices",
-        make_text("Quality against price"),
+        title,
         join_sentences(description),
         Picture(_PLOT_BOTTOM + 36, list(_draw_prices(prices, name))),
-        (svg.ENGINE, make_text("USD per 1,000 queries"), Bilingual.repeat(name), svg.INTERVAL),
-        rows,
+        ResultTable(title, ENGINE, list(map(display_text.isolate, prices)), columns),
     )
 
 

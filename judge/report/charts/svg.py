@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from judge.characters import count_columns
 from judge.messages import Bilingual, make_text
 from judge.report import display_text
+from judge.report.result_tables import ResultTable
 
 #: How a page names the languages.
 _LANGS = {"en": "en", "zh": "zh-Hans"}
@@ -39,8 +40,6 @@ GRADE_NAMES = {
     "binary": (make_text("no"), make_text("yes")),
 }
 UNJUDGED = make_text("unjudged")
-ENGINE = make_text("engine")
-INTERVAL = Bilingual.repeat("95%")
 #: The height of a row in pixels, and of the numbers under a panel.
 ROW_HEIGHT = 24
 AXIS_HEIGHT = 22
@@ -217,16 +216,15 @@ class Chart:
 
     `svg` fills the column that holds it and has a fixed height in pixels; charts.css gives it colours. Its
     aria-labelledby and aria-describedby name the English texts; on a Chinese page they end in -zh instead of
-    -en. `rows` under `head` are the numbers behind the picture as text. Names in them are untrusted, with
-    hidden characters escaped; names in sentences stand between `display_text.ISOLATE` and `END`.
+    -en. `table` has the numbers behind the picture, or is the id of the table of the page that has them.
+    Names in it and in sentences are untrusted and stand between `display_text.ISOLATE` and `END`.
     """
 
     id: str
     title: Bilingual
     desc: Bilingual
     svg: Markup
-    head: tuple[Bilingual, ...]
-    rows: tuple[tuple[str, ...], ...]
+    table: ResultTable | str
 
 
 class Picture(NamedTuple):
@@ -237,12 +235,7 @@ class Picture(NamedTuple):
 
 
 def make_chart(
-    id_: str,
-    title: Bilingual,
-    desc: Bilingual,
-    picture: Picture,
-    head: tuple[Bilingual, ...],
-    rows: tuple[tuple[str, ...], ...],
+    id_: str, title: Bilingual, desc: Bilingual, picture: Picture, table: ResultTable | str
 ) -> Chart:
     """Return the chart; its picture is named by `title` and described by `desc` in both languages."""
     mark = f"chart-{id_}"
@@ -264,7 +257,7 @@ def make_chart(
         width="100%",
         height=picture.height,
     )
-    return Chart(id_, title, desc, drawing, head, rows)
+    return Chart(id_, title, desc, drawing, table)
 
 
 def draw_legend(y: float, *entries: tuple[float, Markup, Bilingual]) -> Markup:

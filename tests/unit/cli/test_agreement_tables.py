@@ -448,7 +448,7 @@ def test_the_order_by_drawn_pairs_fits_into_eighty_columns() -> None:
     file = io.StringIO()
     print_parts(iter_decision_parts(decision), Console(file=file, width=80, highlight=False))
     assert max(map(len, file.getvalue().splitlines())) <= 80
-    assert "first        +0.134     +0.186  +0.080 to +0.292" in file.getvalue()
+    assert "first          +0.134     +0.186  +0.080 to +0.292" in file.getvalue()
 
 
 def test_what_others_measured_is_named_with_its_source(unfair_agreement: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from judge.cli.render.tables import print_parts
 from judge.cli.terminal import use_locale_language
 from judge.measure.engine_summary import Latency, TokenCount
 from judge.messages import CHINESE, ENGLISH, Translator
-from judge.report.page_tables import iter_dimension_tables, make_engines_table, make_returns_table
+from judge.report.result_tables import iter_dimension_tables, make_engines_table, make_returns_table
 from judge.report.run_warnings import iter_page_warnings, iter_warnings, warn_without_results
 from judge.runs.run_result import RunResult
 
@@ -76,13 +76,13 @@ def test_all_tables_have_the_engines_in_the_order_of_their_scores(tmp_path: Path
     print_parts(iter_run_parts(result), Screen(file=file, width=1000))
     print_parts(iter_comparison_parts(result.summary, result.folder, None, 21), Screen(file=file, width=1000))
     lines = file.getvalue().splitlines()
-    for title in ("engine ", "diversity ", "what came back ", "mean ", "over the repeats "):
+    for title in ("engine ", "diversity ", "what came back ", "over the repeats "):
         assert list_names(lines, title) == ["c", "b", "d", "a"], title
     # A row of two engines has the names in the order of the alphabet, as summary.json has them.
     pairs = ["b / c", "c / d", "a / c", "b / d", "a / b", "a / d"]
     assert list_names(lines, "engines ") == pairs
-    table = next(table for table in iter_dimension_tables(result.summary) if table.rows[0][0] == "b / c")
-    assert [name for name, _ in table.rows] == pairs
+    _, table = iter_dimension_tables("diversity", result.summary.dimensions["diversity"], "cbda")
+    assert table.names == pairs
 
 
 def test_the_terminal_has_all_warnings_of_the_report_that_its_tables_do_not_show(demo: RunResult) -> None:
@@ -207,8 +207,9 @@ def test_a_mean_over_other_queries_than_the_main_measure_has_their_number(demo: 
         assert re.search(row, file.getvalue(), re.MULTILINE)
         assert "\nin brackets: the number of queries of a mean, where it is not" in file.getvalue()
     cells = dict(make_engines_table(summary).rows)["lantern"]
-    assert [cell.under for cell in cells[:3]] == [
+    assert [", ".join(line.en for line in lines) for _, lines in cells[:4]] == [
         "0.7491 … 0.8870",
+        "",
         "0.5590 … 0.8660, n = 9",
         "0.3516 … 0.6484",
     ]
@@ -230,7 +231,7 @@ def test_the_report_and_the_terminal_have_the_same_columns_of_what_came_back(dem
     print_parts(
         iter_comparison_parts(summary, Path("run"), None, 1), Console(file=file, width=1000, highlight=False)
     )
-    titles = r"answered +empty +errors +judged +duplicates +unique +ms median +ms p95 +tokens"
+    titles = r"judged +answered +empty +errors +duplicates +unique +ms median +ms p95 +tokens"
     assert re.search(rf"^what came back +{titles} *$", file.getvalue(), re.MULTILINE)
     head = "  ".join(text.en for text in make_returns_table(summary).head)
     assert re.search(f"^engine +{titles}$", head)

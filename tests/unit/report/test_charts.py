@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 from xml.etree import ElementTree
 
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from judge.analysis.dimension_summary import PRICE, DimensionMean, DimensionSummary
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.measure.intervals import StatisticValue
@@ -19,6 +20,7 @@ from judge.report import display_text
 from judge.report.charts import Chart, draw_charts
 from judge.report.charts.differences import MAX_BARS, QueryDifferences, draw_query_differences, make_bars
 from judge.report.charts.grades import GradeCounts
+from judge.report.result_tables import ResultTable, iter_comparison_tables, make_engines_table
 from judge.runs.record_json import from_json, to_json
 from judge.runs.results_file import EngineEntry, QueryEntry
 from tests.support.cases import count_examples
@@ -38,10 +40,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 Given = Mapping[str, Mapping[str, Sequence[int | None]]]
 
 
-def draw_charts_by_name(
-    given: Given, *more: Given, agreement: LabelAgreement | None = None, **requests: Any
-) -> dict[str, Chart]:
-    """The charts of engines whose results, query by query, get these grades; `more` are further repeats."""
+def make_graded_run(given: Given, *more: Given, **requests: Any) -> JudgedRun:
+    """A run of engines whose results, query by query, get these grades; `more` are further repeats."""
     shown = {
         engine: {
             query: [f"{engine} {query} {at}" for at in range(len(grades))] for query, grades in rows.items()
@@ -57,8 +57,25 @@ def draw_charts_by_name(
         }
         for repeat in (given, *more)
     ]
-    run = make_run(shown, *repeats, **requests)
+    return make_run(shown, *repeats, **requests)
+
+
+def draw_charts_by_name(
+    given: Given, *more: Given, agreement: LabelAgreement | None = None, **requests: Any
+) -> dict[str, Chart]:
+    """The charts of such a run."""
+    run = make_graded_run(given, *more, **requests)
     return {chart.id: chart for chart in draw_run_charts(run, agreement)}
+
+
+def list_rows(table: ResultTable | str) -> list[tuple[str, ...]]:
+    """The names and the texts of a table on a page, in English and without marks around names."""
+    assert isinstance(table, ResultTable)
+    marks = str.maketrans("", "", display_text.ISOLATE + display_text.END)
+    return [
+        (name.translate(marks), *(text.en.translate(marks) for text, _ in cells))
+        for name, cells in table.rows
+    ]
 
 
 #: B is better by P@2 on every query but one: 1, 1, 0.5, 0.5 against 0.5, 0, 0, 1.
@@ -88,11 +105,12 @@ def list_shapes(chart: Chart) -> list[tuple[str, ...]]:
 
 
 def test_means_stand_best_first_and_where_their_scale_says() -> None:
-    chart = draw_charts_by_name(TWO, measures="P@2 P@1", depth=2)["means"]
-    assert [row[0] for row in chart.rows] == ["B", "A"]
-    assert [(row[1], row[3], row[4]) for row in chart.rows] == [
-        ("0.7500", "4", "0.7500"),
-        ("0.3750", "4", "0.5000"),
+    run = make_graded_run(TWO, measures="P@2 P@1", depth=2)
+    chart = next(chart for chart in draw_run_charts(run) if chart.id == "means")
+    assert chart.table == "engines"
+    assert list_rows(make_engines_table(summarise_run(run))) == [
+        ("B", "0.7500", "4", "0.7500"),
+        ("A", "0.3750", "4", "0.5000"),
     ]
     ticks = [float(each.text or "") for each in find_elements(chart, "text", "tick")]
     low, high = min(ticks[:-2]), max(ticks[:-2])
@@ -108,7 +126,9 @@ def test_what_is_unjudged_is_a_band_around_the_mean() -> None:
     chart = draw_charts_by_name(half, measures="P@2", depth=2)["means"]
     key, band = find_elements(chart, "rect", "bounds")
     assert (key.get("width"), band.get("x"), band.get("width")) == ("16", "50%", "25%")
-    assert any("[0.5000 … 0.7500]" in cell for row in chart.rows for cell in row)
+    summary = summarise_run(make_graded_run(half, measures="P@2", depth=2))
+    lines = [line for _, cells in make_engines_table(summary).rows for _, lines in cells for line in lines]
+    assert ("worst case 0.5000 … 0.7500", "最坏情况 0.5000 … 0.7500") in lines
     full_chart = draw_charts_by_name(TWO, measures="P@2", depth=2)["means"]
     assert not list(find_elements(full_chart, "rect", "bounds"))
 
@@ -119,11 +139,7 @@ def test_pairs_say_the_verdict_in_words_and_in_a_sign() -> None:
         for engine, grade in (("bad", 0), ("good", 3), ("top", 3))
     }
     chart = draw_charts_by_name(clear, measures="P@1", depth=1)["pairs"]
-    assert [row[:3] for row in chart.rows] == [
-        ("good", "≈", "top"),
-        ("good", ">", "bad"),
-        ("top", ">", "bad"),
-    ]
+    assert chart.table == "pairs-1"
     verdicts = [each.text for each in find_elements(chart, "text", "outcome")]
     assert verdicts == ["not separated", "差异不显著", "ahead", "领先", "ahead", "领先"]
     dots = [each.get("class") for each in find_elements(chart, "circle") if each.get("cx") != "9"]
@@ -133,7 +149,7 @@ def test_pairs_say_the_verdict_in_words_and_in_a_sign() -> None:
 
 def test_queries_are_sorted_and_zero_is_where_bars_begin() -> None:
     chart = draw_charts_by_name(TWO, measures="P@2", depth=2)["queries"]
-    assert [(row[0], row[2]) for row in chart.rows] == [
+    assert [(row[0], row[2]) for row in list_rows(chart.table)] == [
         ("q2", "+1.0000"), ("q1", "+0.5000"), ("q3", "+0.5000"), ("q4", "−0.5000")
     ]  # fmt: skip
     bars_drawn = list(find_elements(chart, "rect", "bar"))
@@ -170,7 +186,7 @@ def test_of_many_queries_neighbours_share_a_bar() -> None:
     assert sum(bar.value for bar in shown) / MAX_BARS == pytest.approx(sum(result.values) / 10_000)
     chart = draw_query_differences(result)
     assert chart
-    assert len(list(find_elements(chart, "rect", "bar"))) == len(chart.rows) == MAX_BARS
+    assert len(list(find_elements(chart, "rect", "bar"))) == len(list_rows(chart.table)) == MAX_BARS
     assert "Each of the 400 bars is the mean of about 25 neighbouring queries" in chart.desc.en
     assert "相邻约 25 条查询的均值" in chart.desc.zh
 
@@ -184,13 +200,14 @@ def test_grades_are_shares_of_all_queries_and_what_has_none_is_seen() -> None:
     """Of 4 queries at rank 2: grades 3 and 0, one that failed, one where nothing came back."""
     given: Given = {"A": {"q1": [3, 3], "q2": [2, 0], "q3": [1, None], "q4": [0]}}
     chart = draw_charts_by_name(given, measures="P@1", depth=2)["grades"]
-    assert [text.en for text in chart.head][2:] == [
+    assert isinstance(chart.table, ResultTable)
+    assert [text.en for text in chart.table.head][2:] == [
         "3 full answer", "2 part of it", "1 on topic only", "0 off topic", "unjudged", "no result"
     ]  # fmt: skip
-    assert chart.rows == (
+    assert list_rows(chart.table) == [
         ("A", "1", "25%", "25%", "25%", "25%", "–", "–"),
         ("A", "2", "25%", "–", "–", "25%", "25%", "25%"),
-    )
+    ]
     first, second = [each for each in find_elements(chart, "g") if each.find(f"{SVG}rect") is not None]
     assert [rect.get("class") for rect in second.findall(f"{SVG}rect")] == [
         "ground", "segment grade-3", "segment grade-0", "unjudged"
@@ -207,20 +224,24 @@ def test_repeats_count_by_their_share_and_binary_has_two_shades() -> None:
     once: Given = {"A": {"q1": [1]}, "B": {"q1": [0]}}
     again: Given = {"A": {"q1": [0]}, "B": {"q1": [0]}}
     result = draw_charts_by_name(once, again, measures="P@1", depth=1, scale=BINARY)
-    assert result["grades"].rows == (("A", "1", "50%", "50%", "–", "–"), ("B", "1", "–", "100%", "–", "–"))
+    assert list_rows(result["grades"].table) == [
+        ("A", "1", "50%", "50%", "–", "–"),
+        ("B", "1", "–", "100%", "–", "–"),
+    ]
     kinds = {each.get("class") for each in find_elements(result["grades"], "rect", "segment")}
     assert kinds == {"segment grade-3", "segment grade-0"}
-    assert result["repeats"].rows == (
-        ("A", "1.0000", "0.0000", "1.0000"),
-        ("B", "0.0000", "0.0000", "0.0000"),
-    )
+    # The repeats, their range, mean, standard deviation, ends, ICC and the p of the test that they are equal.
+    assert list_rows(result["repeats"].table) == [
+        ("A", "1.0000", "0.0000", "1.0000", "0.5000", "0.7071", "0.0000 … 1.0000", "–", "–"),
+        ("B", "0.0000", "0.0000", "0.0000", "0.0000", "0.0000", "0.0000 … 0.0000", "–", "–"),
+    ]
 
 
 def test_the_matrix_has_every_count_and_where_relevant_begins() -> None:
     half = StatisticValue(0.5, None)
     agreement = make_agreement(((3, 1, 0, 0), (0, 0, 2, 4)), half, people_relevant_from=1)
     chart = draw_charts_by_name(TWO, measures="P@2", depth=2, agreement=agreement)["agreement"]
-    assert chart.rows == (("0", "3", "1", "0", "0"), ("1", "0", "0", "2", "4"))
+    assert list_rows(chart.table) == [("0", "3", "1", "0", "0"), ("1", "0", "0", "2", "4")]
     assert [each.text for each in find_elements(chart, "text", "number")] == list("31000024")
     upright, level = find_elements(chart, "line", "relevant")
     assert (upright.get("x1"), upright.get("x2")) == ("50%", "50%")
@@ -244,20 +265,22 @@ def test_what_has_nothing_to_show_is_left_out() -> None:
 
 def test_of_many_engines_the_first_are_drawn_and_all_are_in_the_table() -> None:
     crowd: Given = {f"engine {at:02}": {"q1": [at % 4], "q2": [(at + 1) % 4]} for at in range(63)}
-    result = draw_charts_by_name(crowd, measures="P@1", depth=1)
-    assert len(result["means"].rows) == len(result["grades"].rows) == 63
-    assert len({row[0] for row in result["means"].rows}) == 63
+    run = make_graded_run(crowd, measures="P@1", depth=1)
+    result = {chart.id: chart for chart in draw_run_charts(run)}
+    assert len(list_rows(result["grades"].table)) == 63
+    assert len({row[0] for row in list_rows(make_engines_table(summarise_run(run)))}) == 63
     assert "and 51 more engines: see the table" in result["means"].svg
     assert "另有 51 个引擎，见数据表" in result["grades"].svg
     assert "and 1,938 more: see summary.json" in result["pairs"].svg
     assert len(list(find_elements(result["pairs"], "text", "outcome"))) == 2 * 15
-    assert len(result["pairs"].rows) == 200
+    (pairs,) = iter_comparison_tables(summarise_run(run))
+    assert (len(pairs.names), pairs.more) == (200, 1753)
 
 
 def test_ranks_beyond_twenty_are_said_not_drawn() -> None:
     for depth in (30, 10**12):
         chart = draw_charts_by_name({"A": {"q1": [0] * 30}}, measures="P@5", depth=depth)["grades"]
-        assert len(chart.rows) == 20
+        assert len(list_rows(chart.table)) == 20
         assert "The first 20 of 30 ranks are shown." in chart.desc.en
     chart = draw_charts_by_name({"A": {"q1": [0] * 20}}, measures="P@5", depth=30)["grades"]
     assert "ranks are shown" not in chart.desc.en
@@ -283,7 +306,8 @@ def test_a_picture_is_named_and_described_in_both_languages() -> None:
         assert not re.search(r"\sstyle=|\son\w+=|https?://(?!www\.w3\.org/2000/svg)", chart.svg)
         shown = ["".join(each.itertext()) for each in find_elements(chart, "text", "en")]
         assert len(shown) == len(list(find_elements(chart, "text", "zh")))
-        assert all(len(row) == len(chart.head) for row in chart.rows)
+        if isinstance(chart.table, ResultTable):
+            assert all(len(row) == len(chart.table.head) for row in list_rows(chart.table))
 
 
 def rename_engines(value: Any, names: Mapping[str, str]) -> Any:
@@ -315,7 +339,9 @@ def test_names_and_queries_stay_text_whatever_they_are(a: str, b: str, query: st
     )
     for one, other in zip(ours, theirs, strict=True):
         assert list_shapes(one) == list_shapes(other)
-        assert all(cell == display_text.fit_on_line(cell) for row in other.rows for cell in row)
+        if isinstance(other.table, ResultTable):
+            cells = chain.from_iterable(list_rows(other.table))
+            assert all(cell == display_text.fit_on_line(cell) for cell in cells)
 
 
 def test_quality_stands_against_price_and_engines_without_a_price_are_named() -> None:
@@ -330,7 +356,7 @@ def test_quality_stands_against_price_and_engines_without_a_price_are_named() ->
         chart.id: chart for chart in draw_charts(priced, make_chart_data(priced, iter_entries(run)), None)
     }
     chart = charts["prices"]
-    assert {row[0]: row[1] for row in chart.rows} == {"A": "8.00", "B": "4.00", "C": "4.00"}
+    assert {row[0]: row[1] for row in list_rows(chart.table)} == {"A": "8.00", "B": "4.00", "C": "4.00"}
     assert "unknown: \N{FIRST STRONG ISOLATE}D\N{POP DIRECTIONAL ISOLATE}." in chart.desc.en
     across = [float((dot.get("cx") or "").removesuffix("%")) for dot in find_elements(chart, "circle", "dot")]
     assert sorted(set(across[1:])) == [8 + 90 * 4 / 8, 98.0]

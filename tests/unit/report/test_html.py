@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import judge
 from judge import example
-from judge.report import page_tables
+from judge.report import result_tables
 from judge.report.display_text import (
     END,
     ISOLATE,
@@ -296,16 +296,20 @@ def test_a_prompt_of_both_languages_is_named_once(demo: Path) -> None:
 def test_a_very_small_p_is_not_0(demo: Path) -> None:
     summary = load_summary(RunFolder(demo))
     row = replace(summary.comparisons[0], p_adjusted=8e-6)
-    (table,) = page_tables.iter_comparison_tables(replace(summary, comparisons=(row,)))
-    shown = [cell.main.en for cell in table.rows[0][1]]
+    (table,) = result_tables.iter_comparison_tables(replace(summary, comparisons=(row,)))
+    ((_, cells),) = table.rows
+    shown = [text.en for text, _ in cells]
     assert shown[4] == "< 0.0001"
 
 
 def test_a_mean_over_fewer_queries_than_its_segment_says_how_many(demo: Path) -> None:
     """In the example, compass fails on one of 6 English queries."""
-    (table,) = page_tables.iter_segment_tables(load_summary(RunFolder(demo)))
+    (table,) = result_tables.iter_segment_tables(load_summary(RunFolder(demo)))
     compass = [title.en for title in table.head].index("compass") - 1
-    counts = {lang: [cell.under.partition("n = ")[2] for cell in cells] for lang, cells in table.rows}
+    counts = {
+        lang: [lines[-1].en.partition("n = ")[2] if lines else "" for _, lines in cells]
+        for lang, cells in table.rows
+    }
     assert [counts[lang][compass] for lang in ("en", "zh")] == ["5", ""]
     assert sum(map(bool, counts["en"])) == 1
 

@@ -1,0 +1,72 @@
+"""A column of a table is on the terminal and on a page, unless it is in one place only."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from judge.cli.render.tables import print_parts
+from judge.cli.terminal import use_locale_language
+from judge.messages import Bilingual
+from judge.report.result_tables import Column, CountedMean, ResultTable
+
+TABLE = ResultTable(
+    Bilingual("Caption", "表题"),
+    Bilingual("engine", "引擎"),
+    ["a", "b"],
+    [
+        Column(Bilingual("mean", "均值"), [CountedMean(-0.5, 9), CountedMean(None, None)]),
+        Column(Bilingual("interval", "区间"), [(-1.0, 0.25), None], "+.2f", is_under=True),
+        Column(Bilingual.repeat("p"), [0.00001, None], "p", Bilingual("p: chance", "p：偶然")),
+        Column(Bilingual.repeat("d_z"), [0.2, 0.3], ".1f", only="terminal"),
+        Column(Bilingual("result", "结论"), [Bilingual("better", "领先"), "?"], only="page"),
+    ],
+    more=3,
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "lines"),
+    [
+        (
+            "en",
+            [
+                "engine         mean        interval         p  d_z",
+                "a       -0.5000 (9)  -1.00 to +0.25  < 0.0001  0.2",
+                "b                 -               -         -  0.3",
+            ],
+        ),
+        (
+            "zh",
+            [
+                "引擎         均值            区间         p  d_z",
+                "a     -0.5000 (9)  -1.00 到 +0.25  < 0.0001  0.2",
+                "b               -               -         -  0.3",
+            ],
+        ),
+    ],
+)
+def test_a_terminal_shows_each_value_in_its_own_column(language: str, lines: list[str]) -> None:
+    file = io.StringIO()
+    with use_locale_language({"LANG": language}):
+        print_parts([TABLE], Console(file=file, width=80, highlight=False))
+    assert [line.rstrip() for line in file.getvalue().splitlines()] == lines
+
+
+def test_a_page_has_signs_of_its_own_and_small_lines_under_a_value() -> None:
+    assert [title.en for title in TABLE.head] == ["engine", "mean", "p", "result"]
+    rows = {
+        name: [(text.zh, *(line.zh for line in lines)) for text, lines in cells] for name, cells in TABLE.rows
+    }
+    assert rows == {
+        "a": [("−0.5000", "−1.00 … +0.25"), ("< 0.0001",), ("领先",)],
+        "b": [("–",), ("–",), ("?",)],
+    }
+
+
+def test_a_table_joins_another_one_and_lists_what_its_columns_mean() -> None:
+    joined = TABLE.join(ResultTable(TABLE.caption, TABLE.names_title, TABLE.names, TABLE.columns[2:4]))
+    titles = [column.title.en for column in joined.list_columns("page")]
+    assert titles == ["mean", "interval", "p", "result", "p"]
+    assert joined.list_notes("terminal") == [("p: chance", "p：偶然")] * 2
+    assert joined.more == 3
