@@ -25,7 +25,8 @@ _NAME_WIDTH = 20
 
 def make_table(titles: Sequence[str | Text], rows: Iterable[Sequence[str | Text]]) -> Table:
     """Return a table without lines: a column of names, each on one line, then columns of numbers."""
-    first, *others = titles
+    # Rich takes a string for markup.
+    first, *others = (Text(escape_hidden(title)) if isinstance(title, str) else title for title in titles)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(first, overflow="fold")
     for title in others:
@@ -51,7 +52,7 @@ def _split_columns(table: Table, console: Console) -> Iterator[Table]:
     names, *others = table.columns
     groups: list[list[Column]] = []
     for column in others:
-        if groups and column.header in (t("95% interval"), t("queries")):
+        if groups and str(column.header) in (t("95% interval"), t("queries")):
             groups[-1].append(column)
         else:
             groups.append([column])

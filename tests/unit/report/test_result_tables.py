@@ -1,10 +1,12 @@
 """A column of a table is on the terminal and on a page, unless it is in one place only."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
+from judge.cli.render.screen import Screen
 from judge.cli.render.tables import print_parts
 from judge.cli.terminal import use_locale_language
 from judge.messages import Bilingual
@@ -51,6 +53,13 @@ def test_a_terminal_shows_each_value_in_its_own_column(language: str, lines: lis
     with use_locale_language({"LANG": language}):
         print_parts([TABLE], Console(file=file, width=80, highlight=False))
     assert [line.rstrip() for line in file.getvalue().splitlines()] == lines
+
+
+def test_a_title_from_outside_is_text_on_a_terminal() -> None:
+    hostile = Bilingual.repeat("sidebyside: [red]a, b\u202e")
+    file = io.StringIO()
+    print_parts([replace(TABLE, short_title=hostile)], Screen(file=file, width=1000))
+    assert file.getvalue().startswith("sidebyside: [red]a, b\\x202e  ")
 
 
 def test_a_page_has_signs_of_its_own_and_small_lines_under_a_value() -> None:
