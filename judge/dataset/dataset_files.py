@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,9 +139,7 @@ def _read_parquet(path: Path, row_format: RowFormat, _: Warn | None) -> Iterator
             number = unpacked = 0
             max_bytes = max(text_files.MAX_UNPACKED, text_files.MAX_RATIO * path.stat().st_size)
             for batch in source.iter_batches(_BATCH_ROWS):
-                columns = [_list_values(path, *each) for each in zip(header, batch.columns, strict=True)]
-                # A text that many rows of a column have is in the file once.
-                unpacked += sum(len(value) for value in chain(*columns) if isinstance(value, str | bytes))
+                unpacked += sum(map(_count_bytes, batch.columns))
                 if unpacked > max_bytes:
                     raise InputError(
                         "{file}: unpacks to {unpacked:,} bytes, more than {max_bytes:,}; save it as CSV",
@@ -149,6 +147,7 @@ def _read_parquet(path: Path, row_format: RowFormat, _: Warn | None) -> Iterator
                         unpacked=unpacked,
                         max_bytes=max_bytes,
                     )
+                columns = [_list_values(path, *each) for each in zip(header, batch.columns, strict=True)]
                 for record in zip(*columns, strict=True):
                     number += 1
                     values = convert_values(dict(zip(header, record, strict=True)), rank).items()
@@ -169,12 +168,26 @@ def _read_parquet(path: Path, row_format: RowFormat, _: Warn | None) -> Iterator
             ) from error
 
 
+def _count_bytes(column: pyarrow.Array) -> int:
+    """Return the size of the values of a column of Parquet, where a text that it repeats counts each time."""
+    from pyarrow import compute, types
+
+    kind = column.type
+    if types.is_map(kind):
+        return _count_bytes(column.keys) + _count_bytes(column.items)
+    if types.is_struct(kind):
+        return sum(map(_count_bytes, column.flatten()))
+    if types.is_nested(kind):
+        return _count_bytes(column.flatten())
+    if not types.is_dictionary(kind) or types.is_primitive(kind.value_type):
+        return int(column.nbytes)
+    sizes = compute.binary_length(column.dictionary.cast("large_binary"))
+    return compute.sum(sizes.take(column.indices)).as_py() or 0
+
+
 def _list_values(path: Path, name: str, column: pyarrow.Array) -> list[Any]:
     """Return the values of a column of Parquet; raise InputError for one that Python cannot have."""
     try:
-        if hasattr(column, "dictionary"):  # rows with equal values share one
-            distinct = column.dictionary.to_pylist()
-            return [None if at is None else distinct[at] for at in column.indices.to_pylist()]
         values: list[Any] = column.to_pylist()
     except (ValueError, OverflowError) as error:
         raise InputError(
