@@ -16,19 +16,24 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Literal, TypedDict, TypeVar
 
-from deepeval.metrics import BaseMetric
-from deepeval.models import DeepEvalBaseLLM
-from deepeval.test_case import LLMTestCase, SingleTurnParams
 from pydantic import BaseModel, ValidationError
 
 from judge.config.run import Config
 from judge.dataset.rows import InputRecord
-from judge.errors import InputError, JudgeError, ReplyParseError
+from judge.errors import InputError, JudgeError, ReplyParseError, advise_install
 from judge.integrations.background_runner import BackgroundRunner, JudgedPairs, Resources
 from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
 from judge.parsing.final_answer import extract_final_answer
 from judge.records import BINARY, Completion, Prompt
+
+try:
+    from deepeval.metrics import BaseMetric
+    from deepeval.models import DeepEvalBaseLLM
+    from deepeval.test_case import LLMTestCase, SingleTurnParams
+except ModuleNotFoundError as error:
+    error.add_note(str(advise_install("deepeval")))
+    raise
 
 _SchemaT = TypeVar("_SchemaT", bound=BaseModel)
 

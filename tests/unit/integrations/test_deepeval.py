@@ -390,3 +390,12 @@ def test_files_that_deepeval_saves_are_datasets(
         ("bing", [("", "one text"), ("https://a.example/tea", "two, with a comma")]),
         ("bing", []),
     ]
+
+
+def test_without_the_extra_the_error_of_the_import_says_how_to_install_it() -> None:
+    program = "import sys; sys.modules['deepeval'] = None; import judge.integrations.deepeval"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    *_, error, advice = done.stderr.splitlines()
+    assert error.startswith("ModuleNotFoundError: ")
+    assert advice.startswith("pip install 'search-judge[deepeval]'")
