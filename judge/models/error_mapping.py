@@ -71,7 +71,7 @@ def find_error(body: JsonBody) -> object:
         return state
     if isinstance(errors, list) and errors:
         return errors[0]
-    if isinstance(errors, Mapping) and errors:  # of ModelScope
+    if isinstance(errors, Mapping) and errors.get("message"):  # of ModelScope; those of a batch are a list
         return errors
     return body if body.get("code") or body.get("error_code") else None
 

@@ -385,6 +385,11 @@ def test_an_answer_is_no_error(body: dict[str, object]) -> None:
     assert read_chat_completion(response, {}).text == "2"
 
 
+def test_the_errors_of_a_batch_are_no_error_of_its_response() -> None:
+    batch = {"object": "batch", "errors": {"object": "list", "data": [{"message": "no"}]}}
+    assert parse_response(200, json.dumps(batch).encode(), {}) == batch
+
+
 def test_only_what_may_pass_asks_to_wait() -> None:
     assert classify(ErrorResponse(429, headers={"Retry-After": "3"})).retry_after == 3.0
     assert classify(ErrorResponse(503, headers={"retry-after": "3"})).retry_after == 3.0
