@@ -8,7 +8,7 @@ from base64 import b64encode
 
 import pytest
 
-from judge.errors import CallError, ConnectionFailed, SetupError
+from judge.errors import CallError, ConnectionFailed, NoResponse, SetupError
 from judge.messages import CHINESE
 from judge.models.error_mapping import make_connection_error
 from judge.models.providers import open_model
@@ -199,8 +199,10 @@ def test_why_there_is_no_connection(cause: OSError, words: str, lasting: bool) -
 )
 def test_a_call_that_somebody_may_have_heard_may_be_billed(cause: Exception) -> None:
     error = make_connection_error(cause, "https://judge.example/v1")
-    assert not isinstance(error, ConnectionFailed)
+    assert isinstance(error, NoResponse)
     assert error.maybe_billed
+    # A library's ValueError is about the content of a response.
+    assert error.is_broken is not isinstance(cause, ValueError)
 
 
 def test_a_connection_that_breaks_is_told_in_the_words_of_the_system() -> None:
