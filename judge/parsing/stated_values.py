@@ -37,6 +37,9 @@ _NO_VALUE = re.compile(
     r"|(?=[(\s/o])\(?\s?(?:/|out of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])|[(\[][0-9]{1,2}[)\]][^\S\n]?(?=[^\W\d_])",
 )
 _SECOND_POINT = re.compile(r"2[.)、]\s?[^\W\d_]")
+#: The number of an item of a list with text, and a list with at least two of them, one in a line.
+_ITEM_NUMBER = re.compile(r"(?m)^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\W\d_])")
+_LIST = re.compile(r"(?m)^[ \t>*-]{0,8}1[.)、] ?[^\W\d_].*\n(?:.*\n){0,3}?[ \t>*-]{0,8}2[.)、] ?[^\W\d_]")
 #: What has grades of its own: "grade 3 pupils".
 _GRADED_THINGS = (
     r"(?:pupils?|students?|teachers?|class(?:es)?|hospitals?|maths?|english|reading|science|exams?|worksheets?|syllabus|pieces?|piano|ankle|sprains?"
@@ -75,6 +78,8 @@ def find_values(flat: str, scale: Scale) -> set[int | None]:
     Counts ("3 steps"), dates and the numbers of a list state nothing.
     """
     flat = _CONFIDENCE.sub(" ", drop_own_scale(flat, scale))
+    if _SECOND_POINT.search(flat) and _LIST.search(flat):  # "My grade:" in front of a list has no value
+        flat = _ITEM_NUMBER.sub("; ", flat)
     labelled = {
         match["value"].rstrip(".").removesuffix(f"/{scale.top}")
         for pattern in _compile_labelled_value_patterns(scale.name)

@@ -189,6 +189,25 @@ def test_a_labelled_value_that_agrees_is_harmless(line: str) -> None:
     assert parse_grade(f"{line}\n{OBJECT}", GRADED) == 2
 
 
+@check_each(
+    "lead",
+    [
+        "My grade:\n\n1. Intent: boil eggs\n2. The snippet gives one of the times\n",
+        "好的，我来评定：\n\n1. 查询意图：煮蛋时间\n2. 只给出一种熟度\n",
+        "评分：\n1、查询意图：煮蛋时间\n2、只给出一种熟度\n3、没有出处\n",
+    ],
+)
+def test_the_numbers_of_a_list_behind_a_label_are_no_values(lead: str) -> None:
+    assert parse_grade(f'{lead}\n{{"reason": "one time", "grade": 2}}', GRADED) == 2
+
+
+@check_each(
+    "lead", ["My grade:\n1. It is 3\n2. It is full\n", "评分：\n1. 相关性：3\n2. 完整性：1\n", "评分：\n1\n"]
+)
+def test_a_value_in_a_list_behind_a_label_contradicts_the_object(lead: str) -> None:
+    assert parse_grade(f'{lead}\n{{"reason": "one time", "grade": 2}}', GRADED) is None
+
+
 @check_each("words", ["[]", "null", "Two signs. []", "Only the title matches; partially", "摘要只有标题。无"])
 def test_words_that_state_nothing_are_harmless(words: str) -> None:
     assert parse_grade(f"{{'verdict': 'no'}} {words}", BINARY) == 0
