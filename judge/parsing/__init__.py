@@ -10,14 +10,14 @@ ReplyParseError. A reply becomes a verdict in these steps:
    - `any_form`, when every object can be read: it collects each value that the objects state for the scale's key.
      All values agree, or the reply is refused.
    - `repair`, when an object is damaged further: the value counts if it stands where no reason can be.
-   - `labelled_lines`, when there is no object: lines such as "Grade: 2", a sentence that grades, or the bare value.
+   - `labelled_lines`, when there is no object: lines or sentences such as "Grade: 2", or the bare value.
 4. The text around the value is searched for what makes it another value, or no answer:
    - `attribution`: the answer is quoted, an example, a supposition, or is said to be another's. Only known words
      may introduce an answer.
    - `contradictions`: the text states another value (`stated_values`), or says the opposite. `find_doubt` joins
      all these checks.
    - `remarks`: the text corrects the answer or doubts it, declines to judge, or says that it is rounded or off.
-   - `stated_scale`: the value is one of another scale, as in "out of 10".
+   - `stated_scale`: the reply names another scale than the asked one, as in "out of 10".
    Text that says nothing of the answer is harmless: counts, dates, the rubric, a repeated query.
 5. The verdict has the grade, the reason, and flags: `repaired`, `reason_truncated`, `reason_capped`, `no_reason`.
 

@@ -25,8 +25,8 @@ _SCALE = (
     rf"|{_NUMBER} scale\b{_END}|{_RANGE}{_UNIT}{{0,2}}(?: scale\b|\s?[分级]制?{_END})"
     rf"|(?:scale|range|量表|范围)[^\n.。0-9]{{0,24}}?{_RANGE}{_UNIT}?{_END}|\A\W{{0,4}}(?:from )?{_RANGE}{_UNIT}?\s?(?=[)\],;])"
     r"|(?:scale|量表|评分标准)\s?[:=](?:[^\n()\]]|\([^\n()]{0,40}\)){1,120}"
-    # Its last grade.
-    rf"|(?:(?<!\.[0-9] )out of|max(?:imum)?\.?|highest|满分|最高分?)(?: (?:an?|max\w*|total|possible|grade|score|points?|value|is|of)){{0,3}}"
+    # Its last grade. "The hotel has 4 out of 5" is about something else.
+    rf"|(?:(?:(?:(?:\A|[.;。(\[\n])\W{{0,4}}|equivalent to |equals )(?:[4-9]|[0-9]\.[0-9]) |(?<![4-9] )(?<!\.[0-9] ))out of|max(?:imum)?\.?|highest|满分|最高分?)(?: (?:an?|max\w*|total|possible|grade|score|points?|value|is|of)){{0,3}}"
     rf"\s?[是为:=|]?\s?{_NUMBER}{_UNIT}?{_END}|(?:(?<=(?:grade|score) [0-9] )|(?:\A|[:(\[])\W{{0,4}}(?:[0-9] )?)of {_NUMBER}{_END}"
     rf"|{_NUMBER}{_UNIT}? (?:max(?:imum)?|(?:being|is) (?:the )?(?:best|highest|top)){_END}|{_NUMBER}\s?分中的?\s?(?=[0-9])"
 )

@@ -35,7 +35,15 @@ _OTHER_MEMBERS = [
     ),
 ]
 _OTHER_COMMENTS = [
-    *("(out of 10)", "(out of five)", "out of 5 because it names", "(of 10)", "(scored out of 10)"),
+    *(
+        "(out of 10)",
+        "(out of five)",
+        "out of 5 because it names",
+        "(of 10)",
+        "(scored out of 10)",
+        "(7 out of 10)",
+        "That equals 7 out of 10.",
+    ),
     *(
         "(/10)",
         "/10",
@@ -182,6 +190,13 @@ def test_an_object_behind_a_statement_that_is_no_grade_is_refused() -> None:
 @check_each("member", ['"total": 2.0', '"total_score": "2/3"', '"scale": "2/3"'])
 def test_the_grade_once_more_is_no_scale(member: str) -> None:
     assert parse_verdict(f'{{"reason": "weak", "grade": 2, {member}}}', GRADED).grade == 2
+
+
+@check_each(
+    "lead", ["The rating of the hotel is 4 out of 5.", "It covers 3 of 10.", "It names 2 out of 10 signs."]
+)
+def test_a_number_of_something_else_is_no_scale(lead: str) -> None:
+    assert parse_verdict(f'{lead}\n{{"reason": "weak", "grade": 2}}', GRADED).grade == 2
 
 
 @check_each(
