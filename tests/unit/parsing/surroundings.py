@@ -590,6 +590,8 @@ CORRECTIONS = (
 )
 #: In front of an object with another value: a stated one that conflicts.
 CONFLICTS = (
+    "{} (useful part)",
+    "{}（有用的一部分）",
     "Grade: {0}",
     "The grade is {0}.",
     "I give this a {0}.",
