@@ -19,12 +19,14 @@ from judge.parsing.stated_values import EXPLAINS, find_values
 from judge.parsing.text_forms import simplify_prose
 from judge.parsing.vocabulary import (
     ANY_WORD,
+    AROUND,
     CHINESE,
     ENGLISH,
     LABEL_LEAD,
     NOT,
     REASON_LABELS,
     build_label_pattern,
+    find_value,
     is_contrary,
 )
 from judge.records import Scale
@@ -86,6 +88,7 @@ _IS_BETTER = re.compile("better|(?:more|higher) than|above|over|[高优]于|超�
 _IS_WORSE = re.compile("worse|(?:less|lower) than|below|under|[低差]于")
 #: What a grade requires, or a choice, rejects none.
 _ONLY_REQUIRES = re.compile(r"(?<!would )\b(?:requires?|needs?)$|(?:要求|需要)$|\bdecid")
+_TABLE_LABEL = re.compile(rf"{LABEL_LEAD}{build_label_pattern(None)}")
 #: What makes a second answer the last one.
 _SEQUENCE = r"评|\b(?:first|initial|second|now|then|later|after|again|on re|overall|final)|总|最[初终后]|现在|再[看读想]|重新|起初"
 #: A question or an item of a checklist with its answer, where it is not the verdict.
@@ -216,6 +219,7 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
         or (scale.name == "graded" and str(grade) in denied)
         or bool(find_values(stated, scale) - {grade})
         or (scale.name == "graded" and is_rounded(text))
+        or _has_cell_with_another(flat, grade, scale)
         or any(
             is_contrary(match["value"], grade, scale)
             for lines in (_VERDICT_LINE, _LABELLED_LINE)
@@ -226,6 +230,16 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
         or (grade < scale.relevant_from and _states(_COMPLETE, _DENIES_EXTREME, flat))
         or (grade != scale.top and _states(_TOP, _DENIES_EXTREME, flat))
         or (grade != 0 and _states(_LOWEST, _DENIES_EXTREME, flat))
+    )
+
+
+def _has_cell_with_another(flat: str, grade: int, scale: Scale) -> bool:
+    """Return True when a table of simplified prose has a label, and another value than `grade` in any cell."""
+    if "|" not in flat:
+        return False
+    cells = [cell.strip(AROUND) for line in flat.split("\n") if "|" in line for cell in line.split("|")]
+    return any(map(_TABLE_LABEL.fullmatch, cells)) and any(
+        find_value(cell, scale) not in (None, grade) for cell in cells
     )
 
 

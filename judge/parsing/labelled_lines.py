@@ -90,10 +90,6 @@ def parse_labelled_lines(answer: str, scale: Scale, *, cut: bool) -> Verdict:
     text = _TAGGED_VALUE.sub(r"\n\1: \2\n", strip_fence(answer)).strip()
     text = _REASON_ON_LINE.sub("\n", text)
     flat = flatten(text)
-    cells = (cell.strip(AROUND) for line in flat.split("\n") if "|" in line for cell in line.split("|"))
-    label = re.compile(rf"(?i){LABEL_LEAD}{build_label_pattern(scale.name)}")
-    if any(map(label.fullmatch, cells)):
-        raise ReplyParseError("ambiguous", "a table has a label, and may state another value")
     if _NO_VALUE_FIRST.match(flat):
         raise ReplyParseError(
             "ambiguous", "the answer begins with no value of the scale, and states one later"

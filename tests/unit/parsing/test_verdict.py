@@ -274,9 +274,11 @@ def test_no_value_in_front_of_one_or_a_demand_in_the_line_above_is_refused(text:
         ("判定：是\n\n| 理由 | 判定 |\n|---|---|\n| 广告 | 不相关 |", BINARY),
         ("reason | Final grade\n---|---\nnothing | two\n\nGrade: 3", GRADED),
         ("Grade: 3\n\n| **Grade** | reason |\n|---|---|\n| two | nothing |", GRADED),
+        ('| verdict | reason |\n|---|---|\n| no | a part |\n\n{"reason": "r", "verdict": "yes"}', BINARY),
+        ('{"reason": "r", "verdict": "yes"}\n\n| 理由 | 判定 |\n|---|---|\n| 一部分 | 否 |', BINARY),
     ],
 )
-def test_a_labelled_line_beside_a_table_with_a_label_is_refused(text: str, scale: Scale) -> None:
+def test_an_answer_beside_a_table_that_states_another_value_is_refused(text: str, scale: Scale) -> None:
     assert get_refusal(text, scale) == "ambiguous"
 
 
