@@ -5,7 +5,7 @@
     leases        the lock files by which a lease ends with its process
     batches       the keys that are in batches at a provider
     writer        the thread that commits many small writes together
-    schema        the tables, and the upgrade of older files
+    schema        the tables, the upgrade of older files, and calls as rows
     store_files   copies, merges and backups of whole stores
 
 A store from another person is untrusted input.

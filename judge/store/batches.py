@@ -15,8 +15,8 @@ from datetime import datetime
 from itertools import islice
 
 from judge.records import Call
-from judge.store.calls import insert_calls
 from judge.store.leases import ProcessLock, expire_leases, make_timestamp
+from judge.store.schema import insert_calls
 from judge.store.writer import GroupCommitWriter
 
 _REMOVE_EMPTY = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM batch_requests WHERE batch = id)"

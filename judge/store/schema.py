@@ -1,4 +1,4 @@
-"""The file of a store: its schema, and the checks before a file is used as a store.
+"""The file of a store: its schema, the checks before a file is used as a store, and the rows of calls.
 
 The table of leases is called `claims` in the file, and its column of holders `owner`. Format 2 adds the
 tables of batches, format 3 stores verdicts in the order in which they are saved, format 4 adds the
@@ -9,8 +9,11 @@ earlier format is changed when it is opened.
 import errno
 import os
 import sqlite3
+from collections.abc import Sequence
 from contextlib import ExitStack, closing, suppress
-from functools import cache, partial
+from dataclasses import fields
+from functools import cache, lru_cache, partial
+from operator import attrgetter
 from pathlib import Path
 
 from filelock import FileLock
@@ -18,7 +21,8 @@ from filelock import FileLock
 from judge.errors import PATH_ERRORS, InputError
 from judge.files.filesystem import check_regular, make_folder
 from judge.messages import Message
-from judge.store.leases import lock_folder
+from judge.records import Call, Usage
+from judge.store.leases import lock_folder, make_timestamp
 
 #: Tells a verdict store from any other SQLite file.
 _APPLICATION_ID = int.from_bytes(b"judg")
@@ -67,6 +71,13 @@ ALTER TABLE verdicts ADD COLUMN settings_digest TEXT NOT NULL DEFAULT '';
 _FORMAT = len(_UPGRADES)
 #: What working with a file raises that is damaged, locked or on a full disk: a damaged schema may be no text.
 STORE_ERRORS = (sqlite3.Error, OSError, UnicodeError)
+#: The columns of the table `calls` that hold the fields of a call.
+CALL_COLUMNS = (
+    "outcome, maybe_billed, in_batch, detail, prompt_tokens, cached_tokens, completion_tokens"
+    ", reasoning_tokens"
+)
+_TOKENS = tuple(field.name for field in fields(Usage))
+_get_tokens = attrgetter(*_TOKENS)
 
 
 def open_store(path: Path, wait: float) -> sqlite3.Connection:
@@ -207,3 +218,26 @@ def choose_advice(error: Exception) -> str:
     if isinstance(error, OSError) or name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
         return Message("; name another file with the option --store")
     return ""
+
+
+def insert_calls(connection: sqlite3.Connection, key: str, calls: Sequence[Call]) -> None:
+    """Insert the calls that were made for `key`; a call in a batch ends its request there."""
+    now = make_timestamp()
+    for call in calls:
+        if call.in_batch:
+            connection.execute("DELETE FROM batch_requests WHERE key = ?", (key,))
+        tokens = _get_tokens(call.usage) if call.usage else (None,) * 4
+        connection.execute(
+            f"INSERT INTO calls (key, {CALL_COLUMNS}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # fixed names
+            (key, call.outcome, call.maybe_billed, call.in_batch, call.detail, *tokens, now),
+        )
+
+
+@lru_cache(maxsize=4096, typed=True)  # many calls are equal
+def read_call(outcome: str, maybe_billed: int, in_batch: int, detail: str, *tokens: int | None) -> Call:
+    """Return the call of a row of `CALL_COLUMNS`; raise ValueError for an invalid token count."""
+    for count in tokens:
+        if count is not None and (type(count) is not int or count < 0):
+            raise ValueError(f"a call took {[*tokens]} tokens")
+    usage = None if tokens[0] is None else Usage(*[count or 0 for count in tokens])
+    return Call(outcome, usage, bool(maybe_billed), bool(in_batch), detail)

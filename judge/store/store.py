@@ -27,8 +27,8 @@ from judge.messages import Message
 from judge.records import CONTENT_FILTER, GRADED, Call, Params, Usage
 from judge.store import schema
 from judge.store.batches import BatchTable, split_keys
-from judge.store.calls import CALL_COLUMNS, insert_calls, read_call
 from judge.store.leases import Busy, Lease, ProcessLock, expire_leases, lock_folder, make_timestamp
+from judge.store.schema import CALL_COLUMNS, insert_calls, read_call
 from judge.store.writer import GroupCommitWriter
 
 _SAVE_VERDICT = (

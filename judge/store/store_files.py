@@ -12,9 +12,8 @@ from judge.errors import InputError, StoreError, explain_error
 from judge.files.cache import make_cache_path
 from judge.messages import Message
 from judge.records import Call
-from judge.store.calls import CALL_COLUMNS, read_call
 from judge.store.leases import expire_leases, lock_folder
-from judge.store.schema import STORE_ERRORS, connect, open_store
+from judge.store.schema import CALL_COLUMNS, STORE_ERRORS, connect, open_store, read_call
 from judge.store.store import read_verdict
 
 #: Seconds for which another process may keep a store locked.
