@@ -1,7 +1,7 @@
 """Judging of pairs: prompts, assessor, the run over a pool, the estimate before it.
 
     judging                             judge a pool, pair by pair
-    batch, batch_client, batch_replies  judge it in batches; the requests about a batch; read its replies
+    batch, batch_client                 judge it in batches; the requests about a batch, and its replies
     pair_runner                         lease pairs, and judge each; stop a run after many failures in a row
     progress                            add judgments to the log, and tell the listener
     assessor                            judge one pair with a prompt

@@ -15,8 +15,15 @@ from dataclasses import dataclass
 from tempfile import TemporaryFile
 
 from judge.assess.assessor import Assessor, Assignment
-from judge.assess.batch_client import BatchClient, QueueFull, says_queue_is_full
-from judge.assess.batch_replies import MIN_FAILED, ReplyReader, is_final, make_batch_call
+from judge.assess.batch_client import (
+    MIN_FAILED,
+    BatchClient,
+    QueueFull,
+    ReplyReader,
+    is_final,
+    make_batch_call,
+    says_queue_is_full,
+)
 from judge.client.budget import bound_cost
 from judge.errors import AccountError, CallError, LimitReached, RequestRejected, RunIncomplete, StoreError
 from judge.messages import Message

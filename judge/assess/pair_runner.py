@@ -14,7 +14,7 @@ from itertools import islice
 
 from judge.assess.assessor import Assessor, SendPrompt
 from judge.assess.assignment_plan import VerdictRequest
-from judge.assess.batch_replies import is_final, make_batch_call
+from judge.assess.batch_client import is_final, make_batch_call
 from judge.assess.progress import JudgmentRecorder
 from judge.client.client import ModelClient, PairPermit
 from judge.errors import PARSE_ERROR_KINDS, RUN_AGAIN, ErrorKind, RunIncomplete
