@@ -14,8 +14,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from judge.flags import ENCODED, HIDDEN_TEXT, INSTRUCTION
-from judge.injection.decoding import REVERSED, ROT13, decode
-from judge.injection.lookalikes import fold_lookalikes
+from judge.injection.decoding import REVERSED, ROT13, decode, fold_lookalikes
 from judge.injection.model import SUBJECTS, load_injection_model
 from judge.injection.patterns import INJECTION_FORMS, InjectionForm
 from judge.injection.word_patterns import list_words

@@ -1,7 +1,7 @@
 """The forms of prompt injection, in Chinese and English: a table of patterns made of classes of words.
 
 `word_patterns` says how a pattern is written. A new form is a row here, or a word in a class. Texts are searched in
-lower case, with look-alikes of Latin letters and full-width forms as ASCII (`lookalikes`).
+lower case, with look-alikes of Latin letters and full-width forms as ASCII (`decoding`).
 """
 
 from collections.abc import Mapping, Sequence

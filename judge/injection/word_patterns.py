@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from judge.injection.lookalikes import LOOKALIKES
+from judge.injection.decoding import LOOKALIKES
 
 _NAME = re.compile(r"[A-Z]{2}[A-Z_]*")
 _GAP = re.compile(r"(~~?)([0-9]+)")

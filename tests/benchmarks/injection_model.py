@@ -22,8 +22,8 @@ from sklearn.linear_model import LogisticRegression
 
 import judge.injection
 from judge.dataset.clean import RawSnippet, clean_snippet
+from judge.injection.decoding import fold_lookalikes
 from judge.injection.detection import drop_mentions
-from judge.injection.lookalikes import fold_lookalikes
 from judge.injection.model import InjectionModel, iter_windows
 from tests.support.injection_texts import TEST_SET, TESTED_SETS, InjectionText, read_injection_texts
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from judge import example
 from judge.characters import detect_text_language
 from judge.dataset.clean import RawSnippet, clean_snippet
-from judge.injection.lookalikes import fold_lookalikes
+from judge.injection.decoding import fold_lookalikes
 from judge.injection.patterns import INJECTION_FORMS
 from judge.parsing.any_form import parse_any
 from judge.parsing.verdict import parse_verdict

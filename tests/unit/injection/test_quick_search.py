@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from judge.dataset import clean
 from judge.dataset.clean import _MISDECODED, _TOKENS, looks_misdecoded
-from judge.injection import detection, lookalikes, model
+from judge.injection import decoding, detection, model
 from judge.injection.model import has_subject_word
 from judge.injection.patterns import INJECTION_FORMS, NAMES, InjectionForm
 from judge.injection.word_patterns import make_word_pattern
@@ -36,7 +36,7 @@ TEXTS = st.lists(st.sampled_from([*WORDS, *MARKS, *TOKENS]) | st.text(max_size=3
 
 @given(TEXTS, TEXTS)
 def test_no_form_that_matches_is_passed_over(text: str, raw: str) -> None:
-    visible, raw_text = (lookalikes.fold_lookalikes(each).lower() for each in (text, raw))
+    visible, raw_text = (decoding.fold_lookalikes(each).lower() for each in (text, raw))
     texts, raw_texts = (visible, detection._join_lines(visible)), (raw_text, visible)
     matching = {
         form
@@ -100,7 +100,7 @@ def test_words_outside_of_round_brackets_are_needed(
 def test_folding_in_runs_is_folding_between_chinese_marks(text: str) -> None:
     parts = re.split("([，：；！？（）]+)", text)
     parts[::2] = [unicodedata.normalize("NFKC", part) for part in parts[::2]]
-    assert lookalikes.fold_lookalikes(text) == "".join(parts).translate(lookalikes.LOOKALIKES)
+    assert decoding.fold_lookalikes(text) == "".join(parts).translate(decoding.LOOKALIKES)
 
 
 @given(st.text("中，、a \n"))
@@ -110,14 +110,14 @@ def test_lines_are_joined_as_one_pattern_joins_those_of_chinese(text: str) -> No
 
 
 def test_a_stable_character_folds_to_itself_behind_any_other() -> None:
-    stable = [char for char in map(chr, range(sys.maxunicode)) if not lookalikes.UNSTABLE.match(char)]
+    stable = [char for char in map(chr, range(sys.maxunicode)) if not decoding.UNSTABLE.match(char)]
     assert len(stable) > 27_000
     for char in stable:
         folded = unicodedata.normalize("NFKC", char)
-        assert folded == char or char in lookalikes.CHINESE_MARKS
+        assert folded == char or char in decoding.CHINESE_MARKS
         assert unicodedata.combining(char) == 0
-        assert char.translate(lookalikes.LOOKALIKES) == char
-    assert unicodedata.is_normalized("NFKC", "".join(set(stable) - set(lookalikes.CHINESE_MARKS)))
+        assert char.translate(decoding.LOOKALIKES) == char
+    assert unicodedata.is_normalized("NFKC", "".join(set(stable) - set(decoding.CHINESE_MARKS)))
 
 
 @given(TEXTS)
