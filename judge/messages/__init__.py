@@ -1,6 +1,6 @@
 """Texts in English and Chinese: `catalogue` has messages and their translation, `bilingual` texts of pages.
 
-`chinese_format` puts values into Chinese templates, `recognition` finds the template of a text that was read.
+`recognition` finds the template of a text that was read.
 """
 
 from judge.messages.bilingual import (

@@ -2,22 +2,29 @@
 
 The English text is the message id; `zh.po` holds its Chinese translation and is compiled to `zh.mo` when the
 package is built. Values stand in braces and keep their names in both languages.
+
+A Chinese template has a space between Chinese and a value, because most values are numbers or Latin names.
+The space goes where the value is Chinese, too: no space stands between two Chinese characters. It stays
+around a path, whose end nothing else shows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from gettext import GNUTranslations, NullTranslations
 from math import floor, log10
+from string import Formatter
 from typing import Any, ClassVar, Self
 
-from judge.messages.chinese_format import fill_chinese, format_chinese
 from judge.messages.recognition import DEPTH, PLACE_PARTS, MessageIndex, is_quoted, split_names
 
 #: The values that are places in a file; these are plain texts, because every row of a dataset has one.
 _PLACES = ("place", "other_place", "where")
+_FORMATTER = Formatter()
+#: Marks around a text of unknown direction, which a page shows nothing for.
+_ISOLATES = "\u2066\u2067\u2068\u2069"
 
 
 class Message(str):
@@ -251,6 +258,50 @@ def join_messages(messages: Iterable[str], template: str = "{left}; {right}") ->
     """Return one message of one or more: `a; b; c`. The template joins two."""
     parts = (message if isinstance(message, Message) else Message(message) for message in messages)
     return reduce(lambda left, right: Message(template, left=left, right=right), parts)
+
+
+@lru_cache(maxsize=1024)
+def _parse_template(template: str) -> tuple[tuple[str, str | None, str | None, str | None], ...]:
+    return tuple(_FORMATTER.parse(template))
+
+
+def _is_chinese(char: str) -> bool:
+    """Return whether a character, if there is one, is Chinese or full-width punctuation."""
+    return "\u2e80" <= char <= "\u9fff" or "\uff00" <= char <= "\uffef"
+
+
+def _is_path(value: str) -> bool:
+    return "/" in value and " " not in value
+
+
+def format_chinese(template: str, values: Mapping[str, object]) -> str:
+    """Return what `str.format` returns for the values, without spaces between Chinese characters."""
+
+    def render_field(field: str, spec: str, conversion: str | None) -> str:
+        value = _FORMATTER.get_field(field, (), values)[0]
+        if conversion:
+            value = _FORMATTER.convert_field(value, conversion)
+        return format(value, spec)
+
+    return fill_chinese(template, render_field)
+
+
+def fill_chinese(template: str, render_field: Callable[[str, str, str | None], str]) -> str:
+    """Return the template with what `render_field` returns for each field, its format and its conversion."""
+    text = value = ""
+    for literal, field, spec, conversion in _parse_template(template):
+        is_joined = literal.startswith(" ") and _is_chinese(literal[1:2]) and not _is_path(value)
+        if is_joined and _is_chinese(text.rstrip(_ISOLATES)[-1:]):
+            literal = literal[1:]
+        text += literal
+        if field is None:
+            continue
+        value = render_field(field, spec or "", conversion)
+        first = value.lstrip(_ISOLATES)[:1]
+        if literal.endswith(" ") and _is_chinese(literal[-2:-1]) and _is_chinese(first):
+            text = text[:-1]
+        text += value
+    return text
 
 
 def _read_chinese() -> NullTranslations:

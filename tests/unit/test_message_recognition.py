@@ -16,7 +16,7 @@ from judge.messages import (
     SeparatedNames,
     join_messages,
 )
-from judge.messages.chinese_format import fill_chinese, format_chinese
+from judge.messages.catalogue import fill_chinese, format_chinese
 from judge.messages.recognition import MessageIndex
 from tests.support.cases import check_each
 from tests.unit.test_messages_catalogue import load_catalogue
