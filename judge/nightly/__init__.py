@@ -3,8 +3,8 @@
     job                               the steps of a night
     context, baseline                 what a night works with; the run that it is compared with
     night_dataset                     its dataset, and how the engines were asked
-    assessor_drift, query_drift       whether the assessor changed, and the queries
-    engine_answers, regression_test   which engines lack answers; whether engines became worse
+    assessor_drift, dataset_changes   whether the assessor changed, and the queries and answers of engines
+    regression_test                   whether engines became worse
     evidence, decision                all that changed; the status that follows from it
     record, spending, stores          night.json; what a night paid; the verdict stores of nights
     night_texts                       the texts about a night, and the formats of its message

@@ -13,18 +13,11 @@ from judge.errors import ASSESSOR_ERRORS, LimitReached
 from judge.measure.columns import tabulate_results
 from judge.measure.engine_summary import compute_no_snippet_shares
 from judge.messages import Message, NameList
-from judge.nightly import engine_answers, regression_test
+from judge.nightly import dataset_changes, regression_test
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, list_served_models, make_set_command
 from judge.nightly.context import NightContext, find_engine_setting_changes
 from judge.nightly.decision import Evidence
-from judge.nightly.query_drift import (
-    count_same_texts,
-    describe_coverage,
-    describe_query_drift,
-    find_query_changes,
-    measure_query_drift,
-)
 from judge.nightly.stores import JudgedNight
 from judge.run_identity import choose_store_path
 from judge.runs.run_result import RunResult
@@ -36,7 +29,7 @@ def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str
     shares = compute_no_snippet_shares(results)
     baseline = context.baseline.engines if context.baseline else {}
     return [
-        *engine_answers.find_without_text(
+        *dataset_changes.find_without_text(
             shares, baseline, context.options.max_empty_snippets, is_collected=context.is_collected
         )
     ]
@@ -84,10 +77,12 @@ def _compare(evidence: Evidence, context: NightContext, run: RunResult, baseline
     that dropped by more than this explains are possible drops.
     """
     options, to_accept = context.options, make_set_command(context.folder.path)
-    drift = measure_query_drift(run, baseline.run)
-    same_texts = count_same_texts(run.dataset.queries, baseline.run.dataset.queries)
-    query_changes = tuple(find_query_changes(drift, same_texts, options.min_shared, to_accept))
-    removed_engines = engine_answers.find_removed_engines(
+    drift = dataset_changes.measure_query_drift(run, baseline.run)
+    same_texts = dataset_changes.count_same_texts(run.dataset.queries, baseline.run.dataset.queries)
+    query_changes = tuple(
+        dataset_changes.find_query_changes(drift, same_texts, options.min_shared, to_accept)
+    )
+    removed_engines = dataset_changes.find_removed_engines(
         run.summary.engines, baseline.engines, context.command, to_accept, is_collected=context.is_collected
     )
     evidence = replace(
@@ -95,7 +90,7 @@ def _compare(evidence: Evidence, context: NightContext, run: RunResult, baseline
     )
     has_same_depth = context.config.depth == baseline.run.pool.depth
     if not has_same_depth or query_changes or evidence.are_settings_changed:
-        return replace(evidence, remarks=tuple(describe_coverage(drift, is_compared=False)))
+        return replace(evidence, remarks=tuple(dataset_changes.describe_coverage(drift, is_compared=False)))
     combined = regression_test.combine_with_baseline(run, baseline.run, context.measures)
     shift = combined.shift
     if shift and shift.p < options.canary_alpha and not evidence.assessor_changes:
@@ -114,7 +109,10 @@ def _compare(evidence: Evidence, context: NightContext, run: RunResult, baseline
             run, baseline.run, outcomes, evidence.unavailable, options
         )
         return replace(evidence, possible_drops=tuple(drops))
-    remarks = describe_query_drift(drift), regression_test.describe_comparison(combined, outcomes, options)
+    remarks = (
+        dataset_changes.describe_query_drift(drift),
+        regression_test.describe_comparison(combined, outcomes, options),
+    )
     return replace(evidence, outcomes=outcomes, remarks=tuple(chain(*remarks)))
 
 
@@ -186,9 +184,9 @@ def collect_remarks(
         engines = {
             name: engine for name, engine in run.summary.engines.items() if name not in evidence.unavailable
         }
-        yield from engine_answers.describe_unanswered_queries(engines, _find_frequent_errors(run))
+        yield from dataset_changes.describe_unanswered_queries(engines, _find_frequent_errors(run))
         if context.baseline:
-            yield from engine_answers.describe_new_empty_lists(engines, context.baseline.engines)
+            yield from dataset_changes.describe_new_empty_lists(engines, context.baseline.engines)
     yield from unused_verdicts
     yield from evidence.remarks
     if evidence.query_drift and evidence.suspended:
@@ -240,9 +238,9 @@ def _find_unavailable_engines(context: NightContext, run: RunResult) -> Mapping[
         context.options.max_missing,
     )
     if context.baseline:
-        unavailable = engine_answers.find_unavailable(engines, context.baseline.engines, max_missing, errors)
+        unavailable = dataset_changes.find_unavailable(engines, context.baseline.engines, max_missing, errors)
     else:
-        unavailable = engine_answers.find_missing_answers(engines, max_missing, errors)
+        unavailable = dataset_changes.find_missing_answers(engines, max_missing, errors)
     if not unavailable:
         return {}
     last = [*unavailable][-1]

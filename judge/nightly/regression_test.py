@@ -34,7 +34,7 @@ from judge.measure.resampling import (
 )
 from judge.measure.score import Scores, compute_bounded_mean
 from judge.messages import Message, NameList
-from judge.nightly.query_drift import find_shared_query_ids
+from judge.nightly.dataset_changes import find_shared_query_ids
 from judge.nightly.record import OutcomeName, RegressionOutcome
 from judge.records import Judgment
 

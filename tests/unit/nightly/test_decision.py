@@ -4,8 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from judge.measure.engine_summary import EngineSummary
-from judge.nightly.decision import Evidence, decide
-from judge.nightly.engine_answers import (
+from judge.nightly.dataset_changes import (
     describe_new_empty_lists,
     describe_unanswered_queries,
     find_missing_answers,
@@ -13,6 +12,7 @@ from judge.nightly.engine_answers import (
     find_unavailable,
     find_without_text,
 )
+from judge.nightly.decision import Evidence, decide
 from judge.nightly.record import EXIT_CODES, RegressionOutcome
 from tests.support.cases import check_each
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judge.nightly.query_drift import (
+from judge.nightly.dataset_changes import (
     count_same_texts,
     describe_coverage,
     describe_query_drift,
