@@ -25,9 +25,9 @@ from judge.assess.batch import BatchRunner
 from judge.assess.batch_client import BatchClient
 from judge.assess.pair_runner import PairRunner, PairScheduler
 from judge.assess.progress import JudgmentRecorder, ProgressListener
-from judge.client.availability import MAX_REJECTIONS
 from judge.client.client import ModelClient
 from judge.client.limiter import Circuit
+from judge.client.retry import MAX_REJECTIONS
 from judge.errors import Interrupted, JudgeError, StoreError
 from judge.files.cache import FileCache, make_cache_path, make_key
 from judge.files.judgment_log import JudgmentLog

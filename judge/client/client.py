@@ -6,12 +6,11 @@ complete (with retries) → _complete_with_negotiation → _complete_with_spend_
 from typing import Protocol, Self
 from urllib.parse import urlsplit
 
-from judge.client.availability import ServerAvailability
 from judge.client.budget import SpendLimit, bound_cost
 from judge.client.cancel import CancelToken
 from judge.client.limiter import AdaptiveLimiter, Circuit
 from judge.client.rate_estimator import Permit
-from judge.client.retry import RequestLimits, RetryBudget, make_retry_policy
+from judge.client.retry import RequestLimits, RetryBudget, ServerAvailability, make_retry_policy
 from judge.errors import (
     RUN_AGAIN,
     AccountError,

@@ -5,12 +5,11 @@ from contextlib import suppress
 
 import pytest
 
-from judge.client.availability import format_wait
 from judge.client.budget import SpendLimit
 from judge.client.cancel import Cancelled, CancelToken
 from judge.client.client import ModelClient, PairPermit
 from judge.client.limiter import Circuit
-from judge.client.retry import RequestLimits
+from judge.client.retry import RequestLimits, format_wait
 from judge.errors import (
     AccountError,
     CallError,
