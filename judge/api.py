@@ -28,7 +28,7 @@ from judge.dataset.label_files import load_label_file, load_labels, read_feedbac
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError
-from judge.finished_run import load_current_summary, rescore, write_record
+from judge.finished_run import check_grades, load_current_summary, rescore, write_record
 from judge.measure.measures import resolve_measures
 from judge.measure.numeric import Floats
 from judge.messages import Message, NameList, OptionName, SeparatedNames
@@ -44,7 +44,6 @@ from judge.runs.load import (
     load_summary,
     read_options,
 )
-from judge.runs.missing_grades import check_grades
 from judge.runs.record_json import to_json
 from judge.runs.results_file import open_results
 from judge.runs.run_result import RunResult

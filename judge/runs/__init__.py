@@ -7,7 +7,6 @@
     query_entries, results_file     the queries of results.json; its text
     labelling_plan                  the files of a plan that people fill in
     run_result                      what `judge.run` returns
-    missing_grades                  the errors about runs with no or too few grades
 
 A folder from another person is untrusted input.
 """

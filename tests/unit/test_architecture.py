@@ -48,7 +48,7 @@ ALLOWED = {
         "records flags errors characters files config pricing dataset measure store client assess analysis "
         "runs run_identity factory completeness"
     ),
-    "finished_run": "files measure analysis dimensions runs report selftest",
+    "finished_run": "errors files measure analysis dimensions runs report selftest",
     "pair_selection": "records flags files models config dataset measure assess analysis",
     "list_comparison": (
         "records errors characters config pricing measure store client assess analysis dimensions runs "
