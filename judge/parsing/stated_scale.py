@@ -16,7 +16,7 @@ _NUMBER = r"(?:(?<![0-9])(?<![0-9]\.)[0-9]{1,3}(?:\.0)?(?![0-9%]|\.[0-9])|(?<![a
 _RANGE = rf"(?<![0-9.-])(?:[0-9]{{1,3}}|zero|one|一)(?:\s?(?:[-–—~]|\.\.|至|到)\s?|[ -](?:up )?to[ -]| and ){_NUMBER}"
 _UNIT = r"(?:[- ]?(?:points?|stars?|levels?|grades?|marks?|likert|rating|[分级档]))"
 #: What ends a mention. A noun goes on, as in "out of 5 questions".
-_END = r"(?=\s?(?:[)\].,;:!?。|-]|$|–|—|because|since|as\b|overall|in total|的情况))"
+_END = r"(?=\s?(?:[)\].,;:!?。|]|$|[-–—](?!\s?[0-9])|because|since|as\b|overall|in total|的情况))"
 _SCALE = (
     # How many grades the scale has; the one from 0 to 3 has 4.
     rf"(?P<count>(?:scale of (?={_NUMBER}{_UNIT}?{_END}))?{_NUMBER}(?:(?:{_UNIT}{{1,2}} scale\b|[- ]point(?: likert)?){_END}|\s?[分级]制)"

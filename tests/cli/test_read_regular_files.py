@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from judge.cli.show import find_query
 from judge.collect import raw_log
 from judge.config.toml_file import read_toml
 from judge.dataset.label_files import read_labels
-from judge.errors import InputError
+from judge.errors import InputError, StoreError
 from judge.files.filesystem import open_for_read, read_bytes, read_text
 from judge.finished_run import rewrite_report
 from judge.nightly import baseline, trend
@@ -213,3 +214,13 @@ def test_what_is_no_file_of_judge_need_not_be_removed(tmp_path: Path) -> None:
     done = run_judge(*words)
     assert done.returncode == 2
     assert "is no regular file; remove it, or name a regular file" in done.stderr
+
+
+def test_a_written_file_takes_the_place_of_no_device_or_fifo(tmp_path: Path) -> None:
+    """A rename over /dev/null, which root may do, breaks the programs of the machine."""
+    page = tmp_path / "page.html"
+    os.mkfifo(page)
+    with pytest.raises(StoreError, match=r"page\.html: cannot be written: is no regular file"):
+        RunFolder(tmp_path).write(page.name, ["text"])
+    assert stat.S_ISFIFO(page.stat().st_mode)
+    assert list(tmp_path.iterdir()) == [page]

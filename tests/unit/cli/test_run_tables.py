@@ -157,7 +157,8 @@ def test_tables_of_many_measures_fit_into_eighty_columns(t: Translator, tmp_path
         texts[width] = file.getvalue()
         lines = texts[width].splitlines()
         assert [line for line in lines if line != line.rstrip()] == []
-        assert max(map(cell_len, lines)) <= width
+        # A long path stays whole.
+        assert max(cell_len(line) for line in lines if str(tmp_path) not in line) <= width
     # Every mean of the wide tables stands in the narrow ones.
     numbers = re.compile(r"(?<![\d.+-])[01]\.\d{4}(?!\d)")
     assert sorted(numbers.findall(texts[80])) == sorted(numbers.findall(texts[1000]))
@@ -176,7 +177,8 @@ def test_long_names_fold_where_numbers_would_not_fit(t: Translator, tmp_path: Pa
     file = io.StringIO()
     with use_locale_language({"LANG": t.language}):
         print_parts(iter_run_parts(result), Console(file=file, width=80, highlight=False))
-    assert max(map(cell_len, file.getvalue().splitlines())) <= 80
+    lines = file.getvalue().splitlines()
+    assert max(cell_len(line) for line in lines if str(tmp_path) not in line) <= 80  # a path stays whole
     assert re.search(r"^a search engine[ a-z]+0\.6357 .*\n[ a-z]*long name *$", file.getvalue(), re.MULTILINE)
 
 

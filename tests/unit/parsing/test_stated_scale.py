@@ -86,6 +86,7 @@ _OWN_MEMBERS = [
 ]
 _OWN_COMMENTS = [
     *("(out of 3)", "(max 3)", "(max points 3)", "(0-3)", "(0-3 point scale)", "(on a scale of 0 to 3)"),
+    *("(on a scale of 0-3)", "(on a scale of 0 – 3)", "(of 3)"),
     *("(on a 4-point scale)", "(scale of 4 points)", "(scale: 0=irrelevant, 3=perfect)", "（满分3分）"),
     *("（4分制）", "（0-3分）", "\nScale: 0 = irrelevant, 1 = related, 2 = partial, 3 = perfect", "\nMax: 3"),
     *("\nScale: 0 (none) – 3 (full)", "\nGrading scale: 0 = irrelevant, 3 = fully answers (100%)"),
