@@ -33,7 +33,7 @@ _TREC_FILES = ("topics", "docs", "trec_runs")
 #: Options that may differ between nights of one assessor; canaries show whether the endpoint changed it.
 _IGNORED_OPTIONS = frozenset({"dataset", "labels", "depth", "endpoint", "repeats", "as_of"})
 #: Parts of a run's identity that change no request to a model.
-NOT_IN_REQUESTS = frozenset(
+_NOT_IN_REQUESTS = frozenset(
     {"dataset", "labels", "depth", "repeats", "relevant_from", "rerank_thresholds", "near_duplicates"}
 )
 _FIRST_TOML = Message(
@@ -203,7 +203,7 @@ def find_assessor_setting_changes(tonight: RunIdentity, baseline: RunIdentity) -
 
 def has_same_requests(tonight: RunIdentity, baseline: RunIdentity) -> bool:
     """Return whether both ask the assessor the same about a pair, from two run identities."""
-    return not _list_changes(baseline, tonight, _IGNORED_OPTIONS | NOT_IN_REQUESTS)
+    return not _list_changes(baseline, tonight, _IGNORED_OPTIONS | _NOT_IN_REQUESTS)
 
 
 def _list_changes(before: RunIdentity, now: RunIdentity, ignored: frozenset[str]) -> list[Message]:

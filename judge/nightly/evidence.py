@@ -1,7 +1,7 @@
 """The evidence of a night: this night's run, its queries and its canaries beside the baseline."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
@@ -175,9 +175,7 @@ def _find_new_models(
     return [Message("a model graded tonight that is not in the baseline: {names}", names=names)]
 
 
-def collect_remarks(
-    context: NightContext, judged_night: JudgedNight, evidence: Evidence, unused_verdicts: Iterable[str]
-) -> Iterator[str]:
+def collect_remarks(context: NightContext, judged_night: JudgedNight, evidence: Evidence) -> Iterator[str]:
     """Yield what a reader must know besides the reasons of the decision."""
     run, canaries = judged_night.run, judged_night.canaries
     if run:  # the reasons say why engines are unavailable
@@ -187,7 +185,6 @@ def collect_remarks(
         yield from dataset_changes.describe_unanswered_queries(engines, _find_frequent_errors(run))
         if context.baseline:
             yield from dataset_changes.describe_new_empty_lists(engines, context.baseline.engines)
-    yield from unused_verdicts
     yield from evidence.remarks
     if evidence.query_drift and evidence.suspended:
         yield Message("the regression test was not run, so this night reports no regression")

@@ -270,13 +270,6 @@ class _NightJob:
         )
         summary, of_canaries = run.summary if run else None, canaries.summaries if canaries else ()
         summaries = [*([summary] if summary else []), *of_canaries]
-        run_calls = cost_total.calls - sum(part.cost.calls for part in of_canaries if part.cost)
-        night_stores = stores.NightStores.from_context(context)
-        is_lost = judged_night.is_store_new and judged_night.store == night_stores.own
-        new_store = night_stores.shared if is_lost else None
-        unused = (
-            spending.describe_unused_verdicts(context, identity, run, run_calls, new_store) if run else ()
-        )
         return NightRecord(
             schema=SCHEMA_VERSION,
             date=date.fromisoformat(context.day),
@@ -287,7 +280,7 @@ class _NightJob:
             complete=decision.state in ("finished", "undecided"),
             missing=decision.missing,
             stopped=decision.state == "stopped",
-            remarks=tuple(collect_remarks(context, judged_night, evidence, unused)),
+            remarks=tuple(collect_remarks(context, judged_night, evidence)),
             assessor=summaries[0].assessor if summaries else config.mask_models()[0],
             prompts=dict(parse_inputs(identity, NIGHT_FILE).prompts),
             served=tuple(sorted(frozenset().union(*map(list_served_models, summaries)))),
@@ -334,10 +327,10 @@ class _NightJob:
         if missing or is_stopped:
             return judged_night
         store = stores.choose_store(context, identity, judged_night)
-        is_store_new = spending.start_counting(context.folder, store)
+        spending.start_counting(context.folder, store)
         run = self._run(self.pool, context.folder, store, progress, "night")
         missing = list(explain_unjudged_pairs(run, canaries, options))
-        return replace(judged_night, run=run, store=store, is_store_new=is_store_new, missing=missing)
+        return replace(judged_night, run=run, store=store, missing=missing)
 
     def _judge_canaries(self, progress: _Listener) -> RunResult:
         folder = RunFolder(self._choose_canary_folder())

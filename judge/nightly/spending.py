@@ -7,8 +7,7 @@ a start was killed may or may not have been sent: `calls` counts it, and `lost` 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from os.path import relpath
 from pathlib import Path
@@ -18,20 +17,13 @@ from pydantic import Field
 
 from judge import factory
 from judge.assess.assignment_plan import list_request_keys
-from judge.config.option_types import is_day
 from judge.config.run import Config
-from judge.errors import InputError
-from judge.messages import Message, join_messages
-from judge.nightly.context import NOT_IN_REQUESTS, NightContext
 from judge.nightly.record import STORE_OF_NIGHT, WITH_SLASHES, NightCost
 from judge.pricing.costs import Cost, add_costs, sum_cost
 from judge.pricing.prices import Price, find_common_price
 from judge.records import Call, Pair
-from judge.run_identity import describe_identity_changes
 from judge.runs.folder import RunFolder
-from judge.runs.load import RunIdentity, read_config_if_there, read_judgments
 from judge.runs.record_json import from_json, to_json
-from judge.runs.run_result import RunResult
 from judge.store import store_files
 
 _SPENDING_FILE = "paid.json"
@@ -46,28 +38,20 @@ _StorePath = Annotated[
 class NightSpending:
     """The content of paid.json: what a night paid so far, and up to which call each of its stores is counted.
 
-    `served` has the names of the models whose verdicts it paid for, besides those on canaries, `new_stores`
-    the stores that had no call when the night began with them.
+    `served` has the names of the models whose verdicts it paid for, besides those on canaries.
     """
 
     cost_total: NightCost
     counted: dict[_StorePath, int]
     served: tuple[str, ...] = ()
-    new_stores: tuple[_StorePath, ...] = ()
 
 
-def start_counting(night: RunFolder, store: Path) -> bool:
-    """Count the calls in `store` for the night from here on; those before were paid or counted already.
-
-    Return whether the store was new when the night began with it: it had no call.
-    """
+def start_counting(night: RunFolder, store: Path) -> None:
+    """Count the calls in `store` for the night from here on; those before were paid or counted already."""
     spending = _read_spending(night)
     last_call = store_files.clear_leases(store)
     name = Path(relpath(store, night.path)).as_posix()
-    new = {*spending.new_stores, *([] if last_call else [name])}
-    spending = replace(spending, counted={**spending.counted, name: last_call}, new_stores=tuple(sorted(new)))
-    _write_spending(night, spending)
-    return name in new
+    _write_spending(night, replace(spending, counted={**spending.counted, name: last_call}))
 
 
 def count_night_calls(
@@ -133,45 +117,3 @@ def _compute_costs(
 def add_night_costs(costs: Collection[Cost]) -> NightCost:
     """Return the sum of `costs` as a night records it, without lost calls."""
     return NightCost(**asdict(add_costs(costs)))
-
-
-def describe_unused_verdicts(
-    context: NightContext, identity: RunIdentity, run: RunResult, calls: int, new_store: Path | None
-) -> Iterator[Message]:
-    """Yield why pairs of the run before were paid again: changed options of the requests, or a new store.
-
-    `calls` are those of the run of this night. Where they are fewer than the judgments of both nights, stored
-    verdicts were used. `new_store` is the shared store if it was new when the night began.
-    """
-    days = [path.parent.name for path in context.nights.glob("????-??-??/results.json")]
-    day = max((day for day in days if is_day(day) and day < context.day), default="")
-    before = RunFolder(context.nights / day)
-    with suppress(InputError):  # an earlier night that is damaged is no reason to end this one
-        if not day or (config := read_config_if_there(before)) is None:
-            return
-        changes = [*describe_identity_changes(config.identity, identity, NOT_IN_REQUESTS)]
-        if not changes and not new_store:
-            return
-        judged = {(*judgment.key, judgment.repeat) for judgment in read_judgments(before) if judgment.reply}
-        again = [
-            judgment.key
-            for judgment in run.judgments
-            if judgment.reply
-            and judgment.judged_snippet_id is None
-            and (*judgment.key, judgment.repeat) in judged
-        ]
-        if again and not changes:
-            yield Message(
-                "{store} had no verdicts when the night began, so {count:,} pairs of {day} were judged again;"
-                " keep this file from night to night, so that only new pairs cost calls",
-                store=new_store,
-                day=day,
-                count=len(set(again)),
-            )
-        elif 0 < len(again) <= calls:
-            yield Message(
-                "{changes} (since {day}), so no stored verdict was used: {count:,} pairs were judged again",
-                changes=join_messages(changes),
-                day=day,
-                count=len(set(again)),
-            )

@@ -53,8 +53,8 @@ class JudgedNight:
     """What a night judged: the `canaries`, then the pool (`run`); each is None where it was not judged.
 
     `setting_changes` say how the assessor is configured differently than at the baseline, `missing` why
-    judgments are missing. The verdicts of the `run` are in `store`, which was new if `is_store_new`, and the
-    night paid for those of the models `served`.
+    judgments are missing. The verdicts of the `run` are in `store`, and the night paid for those of the
+    models `served`.
     """
 
     setting_changes: Sequence[str]
@@ -62,7 +62,6 @@ class JudgedNight:
     canaries: CanaryCheck | None = None
     run: RunResult | None = None
     store: Path | None = None
-    is_store_new: bool = False
     served: Collection[str] = ()
 
     @property

@@ -13,12 +13,10 @@ import pytest
 
 from judge.errors import Interrupted
 from judge.nightly import job
-from judge.store import store_files
 from tests.cli.test_nightly import count_verdicts, make_nightly_arguments
 from tests.support.fake_server import ChatRequest, Reply
 from tests.unit.nightly.projects import (
     RULES,
-    FakeServer,
     Judge,
     NightlyProject,
     freeze,
@@ -53,54 +51,6 @@ def test_a_night_that_was_gone_on_with_pays_for_all_of_its_starts(project: Night
         assert record["cost_total"]["calls"] == project.calls - before
     assert record["status"] == "fine"
     assert record["cost_total"]["usd"] == pytest.approx(0.0011 * (project.calls - before))
-
-
-@pytest.mark.parametrize("first_calls", [1000, 150])  # 128 are for the canaries
-def test_a_lost_store_is_named_with_the_pairs_that_are_paid_again(
-    first_calls: int, project: NightlyProject
-) -> None:
-    before = freeze(project)
-    store = project.nights / "verdicts.sqlite"
-    store_files.remove_store(store)
-    day = project.begin_day()
-    for most in (first_calls, 1000):
-        project.configure(RULES, f"max_calls = {most}")
-        record = project.run_night(day)
-    again = read_pairs(project, before) & read_pairs(project, day)
-    remark = (
-        f"{store} had no verdicts when the night began, so {len(again)} pairs of {before} were judged again;"
-        " keep this file from night to night, so that only new pairs cost calls"
-    )
-    assert remark in record["remarks"]
-    assert again
-    later = project.run_night(project.begin_day())
-    assert not any("had no verdicts" in text for text in (*later["remarks"], *later["reasons"]))
-
-
-def read_pairs(project: NightlyProject, day: str) -> set[tuple[str, str]]:
-    lines = map(json.loads, project.read_file(day, "judgments.jsonl").splitlines())
-    return {(each["query_id"], each["snippet_id"]) for each in lines}
-
-
-def test_pairs_that_are_paid_again_because_the_address_changed_are_counted(project: NightlyProject) -> None:
-    freeze(project)
-    same = project.run_night(project.begin_day())
-    first_url = project.server.openai_url
-    day = project.begin_day()
-    with FakeServer(project.judge.answer) as moved:
-        project.server = moved
-        project.configure(RULES)
-        record = project.run_night(day)
-        again = project.run_night(project.begin_day())
-    shared = read_pairs(project, "2026-05-02") & read_pairs(project, day)
-    assert shared
-    remark = (
-        f"base_url was '{first_url}', now '{moved.openai_url}' (since 2026-05-02), so no stored verdict was"
-        f" used: {len(shared)} pairs were judged again"
-    )
-    assert record["status"] == "fine"
-    assert remark in record["remarks"]
-    assert not any("no stored verdict" in each for each in (*same["remarks"], *again["remarks"]))
 
 
 def test_a_start_that_ended_without_a_record_is_paid_by_the_next(project: NightlyProject) -> None:
