@@ -74,14 +74,12 @@ class SelfTestFigures:
 class SelfTestEntry:
     """The identity of an assessor and the figures of its self-test, None when it has none.
 
-    `options` identify the assessor. Without figures, `similar` has the options in which the most similar
-    self-test of the same model differs, with its values; a value is "" where an option is not set.
+    `options` identify the assessor.
     """
 
     id: str
     figures: SelfTestFigures | None
     options: Mapping[str, str] = field(default_factory=dict)
-    similar: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

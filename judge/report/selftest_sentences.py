@@ -7,12 +7,8 @@ from judge.analysis.summary import SelfTestEntry, SelfTestFigures, Summary
 from judge.measure.intervals import CountedShare
 from judge.messages import Translator, make_text
 from judge.records import MIN_COVERAGE
-from judge.report.display_text import format_counted_share, format_share, truncate_with_ellipsis
+from judge.report.display_text import format_counted_share, format_share
 
-#: Options that identify an assessor by their names in summary.json; others are parameters of the server.
-_OPTIONS = frozenset("base_url scale lang prompts temperature top_p seed max_tokens".split())
-#: How many characters of the value of an option a sentence shows.
-_LONGEST_VALUE = 100
 #: Grades of the assessor on a smaller share of the pairs hardly change a result.
 _FEW_PAIRS = 0.05
 
@@ -35,18 +31,14 @@ def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterat
     for name, entry in summary.selftest.items():
         if entry.figures is not None:
             yield _describe_selftest(t, name, entry.figures)
-    alike = [name for name, entry in missing.items() if not entry.similar]
-    groups = [[name] for name, entry in missing.items() if entry.similar]
-    run = run or t("FOLDER_OF_THIS_PAGE")
-    for group in [alike, *groups] if alike else groups:
+    if missing:
+        run = run or t("FOLDER_OF_THIS_PAGE")
         yield t(
-            "There is no self-test of {names} with the options of this run{similar}. To add one, run"
-            " {commands} with the same options, then judge score {run} --save (with --store, if the run has"
-            " it).",
-            names=t.join(group),
-            similar=_describe_similar(t, missing[group[0]]),
+            "There is no self-test of {names} with the options of this run. To add one, run {commands} with"
+            " the same options, then judge score {run} --save (with --store, if the run has it).",
+            names=t.join(missing),
             run=run,
-            commands=t.join(_make_command(name, missing[name], run) for name in group),
+            commands=t.join(_make_command(name, entry, run) for name, entry in missing.items()),
         )
 
 
@@ -56,24 +48,6 @@ def _make_command(name: str, entry: SelfTestEntry, run: str) -> str:
     needs_address = model.startswith("openai:") and not address.startswith("https://api.openai.com/")
     server = f" --base-url {shlex.quote(address)}" if address and needs_address else ""
     return f"judge selftest -m {shlex.quote(model)}{server} --out {run}"
-
-
-def _describe_similar(t: Translator, entry: SelfTestEntry) -> str:
-    """Return in which options the most similar self-test of the model differs; "" where it has none.
-
-    Each scale has prompts of its own, so they are not named beside it.
-    """
-    differences = [
-        t(
-            "{option} {value} (this run: {own})",
-            option=f"--{name.replace('_', '-')}" if name in _OPTIONS else name,
-            value=truncate_with_ellipsis(value, _LONGEST_VALUE) or t("unset"),
-            own=truncate_with_ellipsis(entry.options.get(name, ""), _LONGEST_VALUE) or t("unset"),
-        )
-        for name, value in entry.similar.items()
-        if not (name == "prompts" and "scale" in entry.similar)
-    ]
-    return t("; there is one with {differences}", differences=t.join(differences)) if differences else ""
 
 
 def _describe_selftest(t: Translator, name: str, figures: SelfTestFigures) -> str:

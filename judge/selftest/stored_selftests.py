@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,25 +83,6 @@ class SelfTestResult:
             irrelevant_too_high=shipped.too_high.get("irrelevant"),
         )
 
-    @property
-    def options(self) -> dict[str, str]:
-        """The options that identify the assessor."""
-        versions = self.prompts.shipped.versions
-        return _list_options(self.endpoint, self.params, versions, self.scale, self.lang)
-
-
-def _list_options(
-    endpoint: str, params: Params, versions: Mapping[str, str], scale: str, lang: str
-) -> dict[str, str]:
-    """Return the options that identify an assessor of a model, each as text."""
-    return {
-        "base_url": endpoint,
-        "scale": scale,
-        "lang": lang,
-        "prompts": ", ".join(versions.values()),
-        **{name: value if isinstance(value, str) else dump_json(value) for name, value in params.items()},
-    }
-
 
 def find_results_folder(store: Path) -> RunFolder:
     """Return the folder of the results that belong to the verdict store at `store`."""
@@ -135,14 +115,22 @@ def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[st
     for assessor in assessors:
         model = assessor.model
         if config.assessor == "judge" and not model.name.startswith(NOT_TESTED):
-            versions = assessor.prompts.versions
-            options = _list_options(model.endpoint, model.params, versions, config.scale, config.lang)
+            options = {
+                "base_url": model.endpoint,
+                "scale": config.scale,
+                "lang": config.lang,
+                "prompts": ", ".join(assessor.prompts.versions.values()),
+                **{
+                    name: value if isinstance(value, str) else dump_json(value)
+                    for name, value in model.params.items()
+                },
+            }
             entries[assessor.name] = SelfTestEntry(identify_assessor(assessor, config), None, options)
     return entries
 
 
 def look_up_selftests(store: Path, entries: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
-    """Return the entries with the figures that are stored for their ids, else with a similar self-test.
+    """Return the entries with the figures that are stored for their ids.
 
     Raises InputError for a broken file with figures.
     """
@@ -150,8 +138,7 @@ def look_up_selftests(store: Path, entries: Mapping[str, SelfTestEntry]) -> dict
     complete = {}
     for name, entry in entries.items():
         result = _read_result(folder, make_result_file_name(name, entry.id))
-        similar = {} if result or not entry.options else _find_similar(folder, name, entry.options)
-        complete[name] = replace(entry, figures=result.figures if result else None, similar=similar)
+        complete[name] = replace(entry, figures=result.figures if result else None)
     return complete
 
 
@@ -162,23 +149,6 @@ def update_selftests(store: Path, entries: Mapping[str, SelfTestEntry]) -> dict[
     """
     now = look_up_selftests(store, entries)
     return {name: row if row.figures else entries[name] for name, row in now.items()}
-
-
-def _find_similar(folder: RunFolder, name: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Return how the most similar stored self-test of the same model differs from `options`; {} for none.
-
-    Files that cannot be read are left out.
-    """
-    model, differing = name.rpartition("/")[0], []
-    for path in sorted(folder.path.glob(f"{_ODD.sub('_', model)[:80]}*.json")):
-        with suppress(InputError):
-            result = _read_result(folder, path.name)
-            if result is not None and result.model == model:
-                values = {**dict.fromkeys(options, ""), **result.options}
-                differing.append(
-                    {key: value for key, value in values.items() if value != options.get(key, "")}
-                )
-    return min(differing, key=len, default={})
 
 
 def _read_result(folder: RunFolder, name: str) -> SelfTestResult | None:

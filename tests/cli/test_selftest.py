@@ -237,28 +237,6 @@ def test_other_parameters_are_another_assessor_and_another_day_is_not(tmp_path: 
     assert len({usual, find_assessor_id(scale="binary"), find_assessor_id(lang="zh")}) == 3
 
 
-def test_a_self_test_with_another_option_is_named(configure: Callable[..., Config], tmp_path: Path) -> None:
-    with LoopbackServer(assessors.reply_sensibly) as server:
-        run_selftest(configure(server, max_tokens=300))
-        run_selftest(configure(server, max_tokens=300, scale="binary"))
-        tested = server.openai_url
-    with LoopbackServer(lambda request: Reply(text='{"reason": "r", "grade": 2}')) as server:
-        out = tmp_path / "runs" / "mine"
-        options: dict[str, Any] = {"base_url": server.openai_url, "max_tokens": 300}
-        result = judge.run(ROWS, "openai:fake", out=str(out), **options)
-        difference = f"; there is one with --base-url {tested} (this run: {server.openai_url})."
-        assert difference in render_terminal(result)
-        assert difference in render_terminal(judge.score(out))
-        other = judge.run(
-            ROWS, "openai:fake", out=str(tmp_path / "runs" / "other"), **{**options, "max_tokens": 400}
-        )
-        assert f"(this run: {server.openai_url}) and --max-tokens 300 (this run: 400)." in render_terminal(
-            other
-        )
-        (tmp_path / "runs" / "selftests" / "openai_fake_graded-0.json").write_text("[1]", encoding="utf-8")
-        assert difference in render_terminal(judge.score(out))
-
-
 def test_a_self_test_beside_another_store_is_found_with_this_store(tmp_path: Path) -> None:
     store, out = tmp_path / "shared" / "v.sqlite", tmp_path / "runs" / "mine"
     judge.run(ROWS, "lexical", out=str(out), store=str(store))
