@@ -26,7 +26,7 @@ from judge.annotate.page_records import (
     WrittenLabels,
 )
 from judge.dataset import csv_tables, text_files
-from judge.dataset.cells import unescape_candidates
+from judge.dataset.field_values import unescape_candidates
 from judge.dataset.labels import LabelSet, select_labellable
 from judge.errors import InputError
 from judge.files.json_text import hash_parts

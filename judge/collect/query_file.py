@@ -7,9 +7,9 @@ from pathlib import Path
 from judge.characters import SURROGATE
 from judge.dataset import clean
 from judge.dataset.csv_tables import check_column_names, make_header_error, read_table
+from judge.dataset.field_values import make_query_id, parse_optional_identifier
 from judge.dataset.rows import InputRecord, convert_values
 from judge.dataset.text_files import Warn, check_is_file, find_format, parse_object, read_nonblank_lines
-from judge.dataset.validation import make_query_id, parse_optional_identifier
 from judge.errors import InputError
 from judge.messages import Message
 

@@ -30,7 +30,7 @@ from judge.config.collect import CollectConfig
 from judge.config.option_checks import STRICT, validate_table
 from judge.config.option_types import CountValue, OneOrMore, VariableName
 from judge.config.toml_file import TomlTable
-from judge.dataset.validation import parse_identifier
+from judge.dataset.field_values import parse_identifier
 from judge.errors import InputError, suggest_name
 from judge.files.json_text import dump_json
 from judge.messages import Message, NameList, SeparatedNames

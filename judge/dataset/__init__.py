@@ -15,11 +15,10 @@ The other modules:
 
     text_files                 read lines in any encoding, and JSON in them
     csv_tables, workbooks      read the records of CSV and of XLSX
-    validation                 check and parse single values: identifiers and texts
+    field_values               check and parse single values: identifiers and texts; escape them in files
     clean, markup              clean texts as prompts show them; remove HTML
     near_duplicates            find pairs that share a judgment
     label_files, labels        read labels and feedback of people and examples; match labels with pairs
-    cells                      escape texts in cells and columns of files, and read them again
 
 All texts of a dataset are untrusted.
 """

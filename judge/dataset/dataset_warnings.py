@@ -6,9 +6,9 @@ from itertools import groupby
 
 from judge.characters import make_natural_key
 from judge.dataset import clean
+from judge.dataset.field_values import normalise_text
 from judge.dataset.parsed_rows import ONLY_ENGINE
 from judge.dataset.query_builder import QueryBuilder
-from judge.dataset.validation import normalise_text
 from judge.flags import TEXT_MISSING
 from judge.messages import Message, SeparatedNames
 from judge.records import Ranking

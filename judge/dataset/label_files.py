@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from judge.dataset import clean, csv_tables
-from judge.dataset.cells import unescape_candidates
 from judge.dataset.clean import RawSnippet, TextOptions
 from judge.dataset.dataset_files import read_rows
+from judge.dataset.field_values import unescape_candidates
 from judge.dataset.labels import (
     Label,
     LabelSet,

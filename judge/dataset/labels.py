@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from judge.dataset.cells import escape_column, unescape_candidates
+from judge.dataset.field_values import escape_column, unescape_candidates
 from judge.dataset.pool import canonicalise_url, group_rankings
 from judge.errors import InputError
 from judge.flags import EMPTY_SNIPPET, UNKNOWN_TEXT

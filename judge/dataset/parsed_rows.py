@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from judge.dataset import clean, validation
+from judge.dataset import clean, field_values
 from judge.dataset.clean import RawSnippet
 from judge.dataset.rows import InputRow, LocatedRow
 from judge.dataset.text_files import parse_json
@@ -129,7 +129,7 @@ class _BlankChecks:
 
     def check_new_query(self, row: ParsedRow, input_row: InputRow) -> None:
         """Raise InputError where a new query has the text of another one, and one of them has no id."""
-        text_id = validation.make_query_id(row.query)
+        text_id = field_values.make_query_id(row.query)
         place = row.locate_field("query_id")
         other_id, other_place = self._texts.setdefault(text_id, (row.query_id, place))
         if other_id != row.query_id and text_id in (other_id, row.query_id):
@@ -148,12 +148,14 @@ class _BlankChecks:
 def parse_row(number: int, row: InputRow) -> ParsedRow:
     """Return a row with parsed fields; raise InputError where one of them alone is wrong."""
     query = _parse_query(row)
-    query_id = row.parse("query_id", validation.parse_optional_identifier) or validation.make_query_id(query)
-    reference = row.parse("reference", validation.parse_text)
+    query_id = row.parse("query_id", field_values.parse_optional_identifier) or field_values.make_query_id(
+        query
+    )
+    reference = row.parse("reference", field_values.parse_text)
     has_snippet = "snippet" in row.values
-    text = row.parse("snippet", validation.parse_optional_text)
-    engine = row.parse("engine", validation.parse_optional_identifier) or ONLY_ENGINE
-    title, url, date = (row.parse(name, validation.parse_text) for name in ("title", "url", "date"))
+    text = row.parse("snippet", field_values.parse_optional_text)
+    engine = row.parse("engine", field_values.parse_optional_identifier) or ONLY_ENGINE
+    title, url, date = (row.parse(name, field_values.parse_text) for name in ("title", "url", "date"))
     docno = row.parse("docno", _parse_docno)
     return ParsedRow(
         row.location,
@@ -168,7 +170,7 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
         rank=_parse_rank(row) if has_snippet else None,
         snippet=RawSnippet(text or "", title, url, date, docno) if has_snippet else None,
         has_text=text is not None,
-        error=row.parse("error", validation.parse_text),
+        error=row.parse("error", field_values.parse_text),
         latency_ms=None if has_snippet else _parse_latency(row),
         is_cut=clean.is_query_cut(query) or clean.is_query_cut(reference),
     )
@@ -182,11 +184,11 @@ def _format_extra(row: InputRow) -> dict[str, str]:
     texts = {}
     for name, value in row.extra.items():
         if isinstance(value, str | datetime.date):
-            texts[name] = validation.parse_text(row.location, name, value)
+            texts[name] = field_values.parse_text(row.location, name, value)
         elif isinstance(value, list | tuple | Mapping | Number | datetime.timedelta):
             try:
                 is_json = isinstance(value, list | tuple | Mapping)
-                plain = value if is_json else validation.restore_whole_number(value)
+                plain = value if is_json else field_values.restore_whole_number(value)
                 texts[name] = json.dumps(value, ensure_ascii=False, default=str) if is_json else str(plain)
             except (TypeError, ValueError, RecursionError) as error:  # rows in Python can hold any value
                 raise InputError(
@@ -198,8 +200,8 @@ def _format_extra(row: InputRow) -> dict[str, str]:
 
 
 def _parse_query(row: InputRow) -> str:
-    raw = validation.restore_whole_number(row.values.get("query"))
-    text = validation.parse_optional_text(row.location, row.find_column("query"), raw)
+    raw = field_values.restore_whole_number(row.values.get("query"))
+    text = field_values.parse_optional_text(row.location, row.find_column("query"), raw)
     if text is None or not text.strip():
         raise InputError(
             "{place} {problem}; every row needs the query's text{reason}",
@@ -211,7 +213,7 @@ def _parse_query(row: InputRow) -> str:
 
 
 def _parse_docno(location: str, name: str, value: object) -> str:
-    return validation.parse_text(location, name, validation.restore_whole_number(value))
+    return field_values.parse_text(location, name, field_values.restore_whole_number(value))
 
 
 def _parse_expected(row: InputRow) -> tuple[str, ...] | None:
@@ -224,14 +226,14 @@ def _parse_expected(row: InputRow) -> tuple[str, ...] | None:
             if value.lstrip().startswith("[")
             else value.split()
         )
-    items = [*map(validation.restore_whole_number, value if isinstance(value, list | tuple) else [value])]
+    items = [*map(field_values.restore_whole_number, value if isinstance(value, list | tuple) else [value])]
     if not all(isinstance(item, str | int) and not isinstance(item, bool) for item in items):
         raise InputError(
             '{place} is {value!r:.80}, not a list of docnos and URLs such as ["d1", "https://a.example/b"]',
             place=row.locate_field("expected"),
             value=row.values["expected"],
         )
-    return tuple(dict.fromkeys(validation.normalise_text(str(item)) for item in items))
+    return tuple(dict.fromkeys(field_values.normalise_text(str(item)) for item in items))
 
 
 def _parse_latency(row: InputRow) -> float | None:
@@ -251,7 +253,7 @@ def _parse_rank(row: InputRow) -> int | None:
     value = row.values.get("rank")
     if value is None:
         return None
-    rank = validation.restore_whole_number(value)
+    rank = field_values.restore_whole_number(value)
     if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}(\.0*)?\s*", value):
         rank = int(float(value))
     if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= _MAX_RANK:

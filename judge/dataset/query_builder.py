@@ -8,8 +8,8 @@ from operator import itemgetter
 from judge.characters import detect_query_language, find_majority_language
 from judge.dataset import clean
 from judge.dataset.clean import RawSnippet, TextOptions
+from judge.dataset.field_values import normalise_text
 from judge.dataset.parsed_rows import ParsedRow
-from judge.dataset.validation import normalise_text
 from judge.errors import InputError
 from judge.files.json_text import hash_parts
 from judge.flags import EMPTY_SNIPPET, TEXT_MISSING

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from judge.dataset.validation import parse_text
+from judge.dataset.field_values import parse_text
 from judge.errors import InputError
 from judge.messages import Message, NameList, OptionName, SeparatedNames
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judge.dataset import validation
+from judge.dataset import field_values
 from judge.dataset.rows import InputRecord, InputRow, convert_values
 from judge.dataset.text_files import Warn, parse_object, read_lines, read_nonblank_lines
 from judge.errors import InputError
@@ -145,13 +145,13 @@ def _parse_topic_object(location: str, line: str) -> tuple[str, str]:
             place=location,
             names=SeparatedNames(record),
         )
-    return query_id, validation.parse_text(location, "query", texts[0]).strip()
+    return query_id, field_values.parse_text(location, "query", texts[0]).strip()
 
 
 def _find_id(location: str, record: InputRecord, names: Sequence[str]) -> str | None:
     """Return the id in the first of the fields `names` that has a value, None without one."""
     name = next((name for name in names if record.get(name) is not None), None)
-    return None if name is None else validation.format_identifier(location, name, record[name])
+    return None if name is None else field_values.format_identifier(location, name, record[name])
 
 
 def _parse_tagged_topics(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
@@ -324,9 +324,9 @@ def _parse_document(location: str, line: str) -> tuple[str, InputRecord]:
             "{place}: needs 'docid' and 'text'; it has {names}", place=location, names=SeparatedNames(record)
         )
     other_fields = {
-        name: validation.parse_text(location, name, record.get(name)) for name in ("title", "url", "date")
+        name: field_values.parse_text(location, name, record.get(name)) for name in ("title", "url", "date")
     }
     return document_id, {
-        "snippet": validation.parse_optional_text(location, texts[0], record[texts[0]]),
+        "snippet": field_values.parse_optional_text(location, texts[0], record[texts[0]]),
         **other_fields,
     }

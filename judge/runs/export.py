@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
-from judge.dataset.cells import escape_cell, escape_column
+from judge.dataset.field_values import escape_cell, escape_column
 from judge.dataset.labels import list_unreturned
 from judge.errors import InputError
 from judge.files.cache import hash_data, hash_file, make_key

@@ -17,7 +17,7 @@ from pathlib import Path
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import count_queries_without_value
 from judge.analysis.pair_plan import DrawOptions, PairPlan, check_plan, plan_pairs
-from judge.dataset.cells import escape_cell, protect_cell
+from judge.dataset.field_values import escape_cell, protect_cell
 from judge.dataset.labels import select_labellable
 from judge.errors import InputError
 from judge.files.json_text import dump_json, hash_parts

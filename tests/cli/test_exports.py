@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge.dataset.cells import protect_cell, unescape_candidates
+from judge.dataset.field_values import protect_cell, unescape_candidates
 from judge.errors import InputError
 from judge.files.json_text import dump_json
 from tests.support.cases import check_each

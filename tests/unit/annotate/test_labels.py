@@ -243,7 +243,7 @@ def test_the_table_reads_back_as_it_was_said(
         assert content.startswith(",".join(labelling_plan.COLUMNS) + "\n")
         graded = {key: grade for key, grade in expected.items() if grade is not None}
         result = read_labels(path) if graded else ()
-    from judge.dataset.cells import unescape_candidates
+    from judge.dataset.field_values import unescape_candidates
 
     # Ids may stand with an apostrophe that spreadsheets take off; `match` tries both.
     assert len(result) == len(graded)

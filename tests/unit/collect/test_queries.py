@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from judge.collect.query_file import read_query_file
-from judge.dataset.validation import make_query_id
+from judge.dataset.field_values import make_query_id
 from judge.errors import InputError
 from tests.support.cases import check_each
 

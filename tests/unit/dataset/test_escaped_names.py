@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset.cells import escape_cell, escape_column, protect_cell, unescape_candidates
+from judge.dataset.field_values import escape_cell, escape_column, protect_cell, unescape_candidates
 from tests.support.cases import check_each
 
 AWKWARD = st.text(st.sampled_from("'=+-@＝ \t\n0159.e%/:abA狗\ufeff\ud800"), max_size=8)
