@@ -38,8 +38,8 @@ def write_file(path: Path, chunks: Iterable[str | bytes], mode: int = 0o666) -> 
     """Write `chunks`, texts as UTF-8, to `path`, all of them or none.
 
     They go to a new file with a random name in the same folder, which is synced to the disk and renamed. A
-    link at `path` is replaced, not followed. `mode` is limited by the umask. Raises OSError for a device, a FIFO
-    or a folder at `path`: a rename would put a file in the place of /dev/null.
+    link at `path` is replaced, not followed. `mode` is limited by the umask. Raises OSError for a device, a
+    FIFO or a folder at `path`: a rename would put a file in the place of /dev/null.
     """
     with suppress(FileNotFoundError):
         if not stat.S_ISLNK(kind := os.lstat(path).st_mode):
