@@ -23,9 +23,9 @@ from judge.files.stored_records import chain_records, select_records
 from judge.flags import LABEL
 from judge.measure.agreement import measure_agreement
 from judge.measure.grades import compute_median_grades, convert_to_judgments, pair_grades
+from judge.measure.grading_models import combine_members
 from judge.measure.intervals import measure_share
 from judge.measure.measures import Measure
-from judge.measure.panel_agreement import combine_members
 from judge.models.lexical import extract_terms
 from judge.records import Dataset, Judgment, Pair, PairKey, Pool, Ranking, Scale
 

@@ -13,13 +13,17 @@ from judge.injection.patterns import INJECTION_FLAGS
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.engine_summary import EngineSummary, summarise_engines
+from judge.measure.grading_models import (
+    SERVED_MODEL_COLUMN,
+    count_served_models,
+    find_grading_models,
+    measure_panel_agreement,
+)
 from judge.measure.measures import Measure
 from judge.measure.numeric import TIE, convert_non_finite
-from judge.measure.panel_agreement import measure_panel_agreement
 from judge.measure.score import Scores, score_columns, score_ideal_order
 from judge.measure.segments import compare_segments
 from judge.measure.sensitivity import check_own_lists, list_needed_measures, measure_flagged_sensitivity
-from judge.measure.served_models import SERVED_MODEL_COLUMN, count_served_models, find_grading_models
 from judge.measure.stability import measure_stability
 from judge.messages import Message
 from judge.records import Judgment, Query

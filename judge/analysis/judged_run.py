@@ -11,9 +11,9 @@ from judge.analysis.dimension_summary import DimensionResult
 from judge.analysis.summary import Controls, LabelUse, SelfTestEntry
 from judge.dataset.labels import list_unreturned
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
+from judge.measure.grading_models import JudgmentsByMember
 from judge.measure.measures import Measure
 from judge.measure.numeric import convert_non_finite
-from judge.measure.panel_agreement import JudgmentsByMember
 from judge.measure.score import Scores, score_columns
 from judge.pricing.costs import RunCost
 from judge.records import Dataset, Judgment, ListKey, Pool, Scale, Snippet

@@ -13,13 +13,12 @@ from judge.analysis.shared_vendors import SharedVendor
 from judge.errors import InputError
 from judge.measure.compare import PairComparison
 from judge.measure.engine_summary import EngineSummary
+from judge.measure.grading_models import Member, PanelResult, ServedModelGrades
 from judge.measure.intervals import CountedShare, StatisticValue
 from judge.measure.measures import parse_measure
 from judge.measure.numeric import make_mean_key
-from judge.measure.panel_agreement import Member, PanelResult
 from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
-from judge.measure.served_models import ServedModelGrades
 from judge.measure.stability import RepeatStability
 from judge.messages import SeparatedNames
 from judge.pricing.costs import RunCost

@@ -5,9 +5,9 @@ from dataclasses import asdict
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
+from judge.measure.grading_models import Member, MemberPair, PanelResult
 from judge.measure.intervals import StatisticValue
 from judge.measure.measures import name_mean
-from judge.measure.panel_agreement import Member, MemberPair, PanelResult
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import Translator
 from judge.records import ScaleName

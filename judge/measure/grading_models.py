@@ -1,6 +1,10 @@
-"""Several assessors in one run, the members of a panel.
+"""The models that grade one run: the members of a panel, and the models that a server names.
 
-The judgments of the members are combined by one rule, and never changed; their agreement is measured.
+The judgments of the members of a panel are combined by one rule, and never changed; their agreement is
+measured.
+
+A provider that replaces the model behind a name changes the grades; so a run with answers of two names is
+compared by name. A verdict from an earlier run keeps the name it was stored with.
 """
 
 from collections import Counter
@@ -14,14 +18,19 @@ import numpy as np
 
 from judge.flags import PANEL_SHORT, PANEL_SPLIT, PANEL_TIE
 from judge.measure.agreement import cohen_kappa, count_confusions
+from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.grades import map_grades
-from judge.measure.numeric import convert_non_finite
+from judge.measure.numeric import convert_non_finite, list_distinct
 from judge.measure.score import Scores
 from judge.measure.stability import RepeatStability, measure_stability
 from judge.records import Judgment, Scale
 
 #: The judgments of each member by its name, in the order of the panel.
 JudgmentsByMember = Mapping[str, Sequence[Judgment]]
+#: The column that segments queries by the grading model, and its value for several models.
+SERVED_MODEL_COLUMN, MIXED = "served model", "mixed"
+#: The value in that column for a server that returns no name.
+UNNAMED = "unnamed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +184,51 @@ def _compare_members(members: JudgmentsByMember, scale: Scale) -> Iterator[Membe
         table = count_confusions(np.zeros(len(both), np.int64), grades_a, grades_b, scale.top + 1).sum(0)
         kappa = float(cohen_kappa(table, quadratic=True))
         yield MemberPair(a, b, len(both), float((grades_a == grades_b).mean()), convert_non_finite(kappa))
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModelGrades:
+    """The grades that one model gave, over all repeats: how many, how many relevant, and their mean.
+
+    `engines` counts the judgments of the results of each engine down to the depth; a pair that two engines
+    returned is in both counts.
+    """
+
+    judgments: int
+    relevant: int
+    mean_grade: float
+    engines: Mapping[str, int]
+
+
+def count_served_models(
+    results: ResultColumns, judgments: JudgmentColumns, scale: Scale
+) -> dict[str, ServedModelGrades]:
+    """Return the grades by served model (`""` without a name), most judgments first; not grades by rule."""
+    rows = judgments.rows[judgments.rows["is_graded"] & (judgments.rows["model"] >= 0)]
+    returned = [list_distinct(of_engine[of_engine >= 0]) for of_engine in results.pair]
+    models = {}
+    for number in list_distinct(rows["model"]).tolist():
+        of_model = rows[rows["model"] == number]
+        pairs = of_model["pair"]
+        counts = np.bincount(pairs[pairs >= 0], minlength=len(results.snippet_ids))
+        by_engine = zip(results.engines, (int(counts[own].sum()) for own in returned), strict=True)
+        models[judgments.models[number]] = ServedModelGrades(
+            judgments=len(of_model),
+            relevant=int((of_model["grade"] >= scale.relevant_from).sum()),
+            mean_grade=int(of_model["grade"].sum()) / len(of_model),
+            engines={engine: count for engine, count in by_engine if count},
+        )
+    return dict(sorted(models.items(), key=lambda item: (-item[1].judgments, item[0])))
+
+
+def find_grading_models(results: ResultColumns, judgments: JudgmentColumns) -> dict[str, str]:
+    """Return, for each graded query, the name of the model with all its grades, or `MIXED`."""
+    rows = judgments.rows
+    rows = rows[rows["is_graded"] & (rows["model"] >= 0) & (rows["query"] >= 0)]
+    cells = list_distinct(rows["query"] * len(judgments.models) + rows["model"])
+    names: dict[str, str] = {}
+    for cell in cells.tolist():
+        query = results.queries[cell // len(judgments.models)]
+        name = judgments.models[cell % len(judgments.models)] or UNNAMED
+        names[query] = name if names.get(query, name) == name else MIXED
+    return names

@@ -10,16 +10,18 @@ from hypothesis import strategies as st
 
 from judge.flags import PANEL_SHORT, PANEL_SPLIT, PANEL_TIE
 from judge.measure.columns import ResultColumns, tabulate_judgments
-from judge.measure.measures import parse_measures
-from judge.measure.panel_agreement import combine_members, measure_panel_agreement, take_median
-from judge.measure.score import Scores, score_rankings
-from judge.measure.served_models import (
+from judge.measure.grading_models import (
     MIXED,
     UNNAMED,
     ServedModelGrades,
+    combine_members,
     count_served_models,
     find_grading_models,
+    measure_panel_agreement,
+    take_median,
 )
+from judge.measure.measures import parse_measures
+from judge.measure.score import Scores, score_rankings
 from judge.records import BINARY, GRADED, Judgment, Ranking, Snippet
 from tests.support.cases import check_each
 from tests.unit.measure.judged_dataset import JudgedDataset, make_judgment
