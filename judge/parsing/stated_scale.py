@@ -12,34 +12,75 @@ from judge.records import Scale
 _WORDS = {"zero": 0, "one": 1, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10, "hundred": 100} | dict(
     zip("一三四五六七十百", (1, 3, 4, 5, 6, 7, 10, 100), strict=True)
 )
-_NUMBER = r"(?:(?<![0-9])(?<![0-9]\.)[0-9]{1,3}(?:\.0)?(?![0-9%]|\.[0-9])|(?<![a-z])(?:four|five|six|seven|ten|hundred)(?![a-z])|一?[三四五六七十百])"
-_RANGE = rf"(?<![0-9.-])(?:[0-9]{{1,3}}|zero|one|一)(?:\s?(?:[-–—~]|\.\.|至|到)\s?|[ -](?:up )?to[ -]| and ){_NUMBER}"
+_NUMBER = (
+    r"(?:(?<![0-9])(?<![0-9]\.)[0-9]{1,3}(?:\.0)?(?![0-9%]|\.[0-9])"
+    r"|(?<![a-z])(?:four|five|six|seven|ten|hundred)(?![a-z])|一?[三四五六七十百])"
+)
+#: The first and the last grade.
+_RANGE = (
+    r"(?<![0-9.-])(?:[0-9]{1,3}|zero|one|一)"
+    rf"(?:\s?(?:[-–—~]|\.\.|至|到)\s?|[ -](?:up )?to[ -]| and ){_NUMBER}"
+)
 _UNIT = r"(?:[- ]?(?:points?|stars?|levels?|grades?|marks?|likert|rating|[分级档]))"
 #: What ends a mention. A noun goes on, as in "out of 5 questions".
 _END = r"(?=\s?(?:[)\].,;:!?。|]|$|[-–—](?!\s?[0-9])|because|since|as\b|overall|in total|的情况))"
+#: How many grades the scale has: "5-point scale", "scale of 10", "十分制".
+_COUNT = (
+    rf"{_NUMBER}(?:{_UNIT}{{1,2}} scale\b{_END}|[- ]point(?: likert)?{_END}|\s?[分级]制)"
+    rf"|scale of {_NUMBER}{_UNIT}?{_END}"
+)
+#: A range as the scale: "1-5 scale", "1到5分", "10 scale".
+_RANGE_AS_SCALE = rf"{_RANGE}{_UNIT}{{0,2}}(?: scale\b|量表|\s?[分级]制?{_END})|{_NUMBER} scale\b{_END}"
+#: A range behind the word: "scale from 1 to 5", "评分范围为0到10".
+_SCALE_WITH_RANGE = (
+    rf"(?:(?:scale|range)(?![a-z])|量表|范围)[^\n.。0-9]{{0,24}}?(?P<range>{_RANGE}){_UNIT}?{_END}"
+)
+#: A range in brackets right behind the answer: "(0-10)".
+_RANGE_ALONE = rf"\A\W{{0,4}}(?:from )?{_RANGE}{_UNIT}?\s?(?=[)\],;])"
+#: What the grades mean: "Scale: 1 = bad, 5 = good".
+_MEANINGS = r"(?:scale|量表|评分标准)\s?[:=](?:[^\n()\]]|\([^\n()]{0,40}\)){1,120}"
+#: The last grade behind its name: "out of a possible 10", "max score: 5", "满分为10分".
+_TOP = (
+    r"(?:out of|max(?:imum)?\.?|highest|满分|最高分?)"
+    r"(?: (?:an?|max\w*|total|possible|grade|score|points?|value|is|of)){0,3}"
+    rf"\s?[是为:=|]?\s?{_NUMBER}{_UNIT}?{_END}"
+)
+#: The last grade behind a grade, or in front of its name: "2 of 10", "(of 10)", "2/10", "10 is the best".
+_TOP_OF_GRADE = (
+    rf"(?:(?<=[0-9] )|(?<=[(\[:])|(?<=: )|\A\W{{0,4}})of {_NUMBER}{_END}"
+    rf"|(?:(?<![0-9/.])[0-9] ?)?/ ?(?:[4-9]|10|100|five|ten|hundred|[五十百])(?![0-9/-]){_UNIT}?{_END}"
+    rf"|{_NUMBER}{_UNIT}? (?:max(?:imum)?|(?:being|is) (?:the )?(?:best|highest|top)){_END}"
+    rf"|{_NUMBER}\s?分中的?\s?(?=[0-9])"
+)
 _SCALE = (
-    # How many grades the scale has; the one from 0 to 3 has 4.
-    rf"(?P<count>(?:scale of (?={_NUMBER}{_UNIT}?{_END}))?{_NUMBER}(?:(?:{_UNIT}{{1,2}} scale\b|[- ]point(?: likert)?){_END}|\s?[分级]制)"
-    rf"|scale of {_NUMBER}{_UNIT}?{_END})"
-    # Its first and last grade, and what the grades mean.
-    rf"|{_NUMBER} scale\b{_END}|{_RANGE}{_UNIT}{{0,2}}(?: scale\b|\s?[分级]制?{_END})"
-    rf"|(?:scale|range|量表|范围)[^\n.。0-9]{{0,24}}?{_RANGE}{_UNIT}?{_END}|\A\W{{0,4}}(?:from )?{_RANGE}{_UNIT}?\s?(?=[)\],;])"
-    r"|(?:scale|量表|评分标准)\s?[:=](?:[^\n()\]]|\([^\n()]{0,40}\)){1,120}"
-    # Its last grade. "The hotel has 4 out of 5" is about something else.
-    rf"|(?:(?:(?:(?:\A|[.;。(\[\n])\W{{0,4}}|equivalent to |equals )(?:[4-9]|[0-9]\.[0-9]) |(?<![4-9] )(?<!\.[0-9] ))out of|max(?:imum)?\.?|highest|满分|最高分?)(?: (?:an?|max\w*|total|possible|grade|score|points?|value|is|of)){{0,3}}"
-    rf"\s?[是为:=|]?\s?{_NUMBER}{_UNIT}?{_END}|(?:(?<=(?:grade|score) [0-9] )|(?:\A|[:(\[])\W{{0,4}}(?:[0-9] )?)of {_NUMBER}{_END}"
-    rf"|{_NUMBER}{_UNIT}? (?:max(?:imum)?|(?:being|is) (?:the )?(?:best|highest|top)){_END}|{_NUMBER}\s?分中的?\s?(?=[0-9])"
+    rf"(?P<count>{_COUNT})|{_RANGE_AS_SCALE}|{_SCALE_WITH_RANGE}|{_RANGE_ALONE}|{_MEANINGS}|{_TOP}"
+    rf"|{_TOP_OF_GRADE}"
 )
 _MENTION = re.compile(rf"(?m)(?<![a-z])(?:{_SCALE})")
 _IN_BRACKETS = re.compile(
     rf"(?m)[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?<![a-z])(?:{_SCALE})(?:\s?[)\]])?"
 )
-#: "2/10", which is no grade where it is the value, not "1/2-inch".
-_FRACTION_OF_TEN = re.compile(
-    rf"(?:(?<![0-9/.])[0-3] ?|(?:\A|:)\W{{0,4}})/ ?(?:[4-9]|10|100|five|ten|hundred|[五十百])(?![0-9/-]){_UNIT}?{_END}"
+#: The words of a clause about the grade, up to a mention. "The hotel has 4 out of 5" is about something else, and
+#: "result 3 of 10" counts.
+_GRADE_WORD = (
+    r"(?:(?:an?|the|this|that|these|its?|my|your|our|i|we|you|is|are|was|were|be|been|am"
+    r"|rat(?:e[sd]?|ings?)|grad(?:e[sd]?|ing)|scor(?:e[sd]?|ing)|mark(?:s|ed|ing)?|relevance|relevant"
+    r"|giv(?:e[sn]?|ing)|gave|would|will|say|assign(?:s|ed)?|gets?|earn(?:s|ed)?|deserves?|receives?"
+    r"|us(?:e[sd]?|ing)|measured|based|judged|made|on|by|with|at|in|to|of|as|for|from|within|here|note|please"
+    r"|so|thus|overall|final|finally|therefore|hence|means?|equals?|equivalent|scale|roughly|about|around"
+    r"|approximately|also|and|all|every|each|above|below|following|which|where|other|words|ok|okay|numerical"
+    r"|default|standard|common|full|whole|likert|points?|stars?|conclusion|verdict|value|number|ha[ds]|have|goes)(?![a-z])"
+    r"|(?:snippet|page|passage|document|result|answer|reply|evaluation|assessment|judge?ment)(?![a-z])(?! ?[0-9])"
+    r"|[该此本这的是为我给出它其评分级等打得数结果摘要判定相关性度采使用按照基于根据依标准注备意请好如下上最终综合总所以因此即当换算约大也就应可次条个页面有了在从将与和都均则另处里中]"
+    r"|说明|网页)"
 )
+_FILLER = rf"(?:{_GRADE_WORD}|['’](?:s|d|m|ve|ll)(?![a-z])|[0-9_]|[^\w.。;!?\n]|\.(?=[0-9]))"
+_ABOUT_GRADE = re.compile(
+    rf"(?:(?:\A|[。;!?\n]|\.(?![0-9])){_FILLER}*+|(?:[,:(\[–—]|- | (?=so ))\s?{_GRADE_WORD}{_FILLER}*+)\Z"
+)
+_MAX_CLAUSE = 120
 #: Few texts have a word or sign of a mention and a number, and the search for mentions takes long.
-_HINT = re.compile(r"scale|range|max|highest|best|top|point|\bof\b|[/分级]|范围|量表|\w[)\]]")
+_HINT = re.compile(r"scale|range|max|highest|best|top|point|\bof\b|[/分级]|最高|范围|量表|\w[)\]]")
 _ANY_NUMBER = re.compile(_NUMBER)
 #: The members that name the scale of a grade beside them, without blanks and lines in the key.
 _MEMBER = re.compile(
@@ -49,13 +90,12 @@ _MEMBER = re.compile(
 
 
 def names_other_scale(prose: str, scale: Scale) -> bool:
-    """Return True when prose names another scale: "(out of 10)", "Scale: 1-5"."""
+    """Return True when prose names another scale of the grade: "(out of 10)", "Scale: 1-5"."""
     if scale.name != "graded":
         return False
     flat = simplify_prose(prose)
-    return _may_mention(flat) and (
-        any(_is_other(match, scale) for match in _MENTION.finditer(flat))
-        or _FRACTION_OF_TEN.search(flat) is not None
+    return _may_mention(flat) and any(
+        _is_other(match, scale) and _is_about_grade(flat, match.start()) for match in _MENTION.finditer(flat)
     )
 
 
@@ -79,8 +119,13 @@ def _may_mention(flat: str) -> bool:
     return _HINT.search(flat) is not None and _ANY_NUMBER.search(flat) is not None
 
 
+def _is_about_grade(flat: str, place: int) -> bool:
+    """Return True when the clause up to a place has no word but those of a sentence about the grade."""
+    return _ABOUT_GRADE.search(flat, max(0, place - _MAX_CLAUSE), place) is not None
+
+
 def _is_other(mention: re.Match[str], scale: Scale) -> bool:
-    numbers = _read_numbers(mention[0])
+    numbers = _read_numbers(mention["range"] or mention[0])
     return not _is_own([scale.top] if mention["count"] and numbers == [scale.top + 1] else numbers, scale)
 
 

@@ -76,6 +76,8 @@ _OTHER_COMMENTS = [
     *("（1到5分）", "（满分一百）", "（百分制）", "\nScale: 1-10", "\nMax: 10", "\n（采用五分制）"),
     *("\nThe grade is on a scale of 1-10.", "\n评分采用10分制", "\n注：满分为5分。"),
     "\nGrading scale: 0 (bad) to 10 (good)",
+    *("\nI would give it 7 out of 10.", "\nThat’s 7 out of a possible 10.", "\nOverall: 7 out of 10 points."),
+    *("\n*Relevance is rated on a scale out of 10.*", "\n注：采用1-5级量表。", "\n这里最高为10。"),
 ]
 _OWN_MEMBERS = [
     *('"scale": "0-3"', '"scale": "graded"', '"scale": "3 = best, 0 = worst"', '"scale": "0-3 points"'),
@@ -89,6 +91,7 @@ _OWN_COMMENTS = [
     *("(on a scale of 0-3)", "(on a scale of 0 – 3)", "(of 3)"),
     *("(on a 4-point scale)", "(scale of 4 points)", "(scale: 0=irrelevant, 3=perfect)", "（满分3分）"),
     *("（4分制）", "（0-3分）", "\nScale: 0 = irrelevant, 1 = related, 2 = partial, 3 = perfect", "\nMax: 3"),
+    *("\nThe scale has four levels (0 to 3).",),
     *("\nScale: 0 (none) – 3 (full)", "\nGrading scale: 0 = irrelevant, 3 = fully answers (100%)"),
 ]
 _NO_SCALE = [
@@ -194,10 +197,42 @@ def test_the_grade_once_more_is_no_scale(member: str) -> None:
 
 
 @check_each(
-    "lead", ["The rating of the hotel is 4 out of 5.", "It covers 3 of 10.", "It names 2 out of 10 signs."]
+    "topic",
+    [
+        *("The rating of the hotel is 4 out of 5.", "It covers 3 of 10.", "It names 2 out of 10 signs."),
+        *("The film gets 3/10.", "The event takes place on 3/10.", "Result 3 of 10.", "Episode 3 out of 10."),
+        *(
+            "The snippet describes the pain scale (0-10).",
+            "The pH scale runs from 0 to 14.",
+            "They ran out of 5.",
+        ),
+        *("The price range is 10-20.", "The age range: 4-6.", "The hurricane scale ranges from 1 to 5."),
+        *("Category 5 is the highest.", "The team has 10 points max.", "The map has a scale of 1:100."),
+        *(
+            "雅思满分9分。",
+            "该摘要说满分是100分。",
+            "驾照满分12分，用户想知道怎么扣分。",
+            "风力4-5级。",
+            "年龄范围是5-10。",
+        ),
+        *(
+            "VAS评分为0到10分。",
+            "豆瓣8.5分，满分10分。",
+            "酒店4.5分（5分制）。",
+            "更新于2/10。",
+            "占3/10。",
+            "学校采用百分制。",
+        ),
+    ],
 )
-def test_a_number_of_something_else_is_no_scale(lead: str) -> None:
-    assert parse_verdict(f'{lead}\n{{"reason": "weak", "grade": 2}}', GRADED).grade == 2
+def test_a_number_of_something_else_is_no_scale(topic: str) -> None:
+    answer = '{"reason": "weak", "grade": 2}'
+    for reply in (
+        f"{topic}\n{answer}",
+        f"{answer}\n\n{topic}",
+        f"Analysis: {topic}\n\n```json\n{answer}\n```",
+    ):
+        assert parse_verdict(reply, GRADED).grade == 2
 
 
 @check_each(
