@@ -234,13 +234,24 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
 
 
 def _has_cell_with_another(flat: str, grade: int, scale: Scale) -> bool:
-    """Return True when a table of simplified prose has a label, and another value than `grade` in any cell."""
-    if "|" not in flat:
-        return False
-    cells = [cell.strip(AROUND) for line in flat.split("\n") if "|" in line for cell in line.split("|")]
-    return any(map(_TABLE_LABEL.fullmatch, cells)) and any(
-        find_value(cell, scale) not in (None, grade) for cell in cells
+    """Return True when a table of simplified prose has a label, and another value than `grade` in any cell.
+
+    On the binary scale, rows that answer differently below the labels are a checklist.
+    """
+    rows = [[cell.strip(AROUND) for cell in line.split("|")] for line in flat.split("\n") if "|" in line]
+    labels = [list(filter(_TABLE_LABEL.fullmatch, row)) for row in rows]
+    values = [
+        {find_value(cell, scale) for cell in row if cell not in row_labels} - {None}
+        for row, row_labels in zip(rows, labels, strict=True)
+    ]
+    is_checklist = (
+        scale.name == "binary"
+        and len(set().union(*values)) > 1
+        and all(
+            len(of_row) + len(row_labels[:1]) < 2 for of_row, row_labels in zip(values, labels, strict=True)
+        )
     )
+    return any(labels) and not is_checklist and any(of_row - {grade} for of_row in values)
 
 
 def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:

@@ -276,10 +276,28 @@ def test_no_value_in_front_of_one_or_a_demand_in_the_line_above_is_refused(text:
         ("Grade: 3\n\n| **Grade** | reason |\n|---|---|\n| two | nothing |", GRADED),
         ('| verdict | reason |\n|---|---|\n| no | a part |\n\n{"reason": "r", "verdict": "yes"}', BINARY),
         ('{"reason": "r", "verdict": "yes"}\n\n| 理由 | 判定 |\n|---|---|\n| 一部分 | 否 |', BINARY),
+        (
+            '| first verdict | final verdict |\n|---|---|\n| yes | no |\n\n{"reason": "r", "verdict": "yes"}',
+            BINARY,
+        ),
+        ('| topic | yes |\n| verdict | no |\n\n{"reason": "r", "verdict": "yes"}', BINARY),
     ],
 )
 def test_an_answer_beside_a_table_that_states_another_value_is_refused(text: str, scale: Scale) -> None:
     assert get_refusal(text, scale) == "ambiguous"
+
+
+@check_each(
+    "table",
+    [
+        "| sign | relevant |\n|---|---|\n| pale gums | yes |\n| fever | no |",
+        "| 项目 | 结论 |\n|---|---|\n| 主题 | 相关 |\n| 完整 | 否 |",
+    ],
+)
+def test_a_table_whose_rows_differ_is_a_checklist_beside_a_verdict(table: str) -> None:
+    answer = '{"reason": "r", "verdict": "yes"}'
+    for text in (f"{table}\n\n{answer}", f"{answer}\n\n{table}", f"Reason: r\nVerdict: yes\n\n{table}"):
+        assert parse_verdict(text, BINARY).grade == 1
 
 
 @pytest.mark.parametrize(
