@@ -353,13 +353,19 @@ def make_repeat_table(summary: Summary) -> ResultTable:
         Column(make_text("repeat {at}", at=at), means, only="page")
         for at, means in enumerate(zip(*(row.means for row in rows), strict=True), start=1)
     ]
+    sd = make_text("SD: the standard deviation of the means of the repeats")
+    ends = [_find_ends(row.means) for row in rows]
+    icc = make_text("ICC: how alike an engine's values by query are in all repeats; 1 means equal")
+    same = make_text(
+        "same within 0.01: a p below 0.05 shows that the means of any two repeats differ by less than 0.01"
+    )
     columns += [
         Column(make_text("range"), [row.range for row in rows], only="page"),
         Column(make_text("mean"), [row.mean for row in rows]),
-        Column(Bilingual.repeat("SD"), [row.sd for row in rows]),
-        Column(make_text("lowest to highest"), [_find_ends(row.means) for row in rows]),
-        Column(Bilingual.repeat("ICC"), [row.icc for row in rows], ".3f"),
-        Column(make_text("same within 0.01: p"), [row.tost_p for row in rows], "p"),
+        Column(Bilingual.repeat("SD"), [row.sd for row in rows], note=sd),
+        Column(make_text("lowest to highest"), ends, only="terminal"),  # a page lists all repeats
+        Column(Bilingual.repeat("ICC"), [row.icc for row in rows], ".3f", icc),
+        Column(make_text("same within 0.01: p"), [row.tost_p for row in rows], "p", same),
     ]
     caption = make_text("over the repeats")
     return ResultTable(caption, ENGINE, order, columns, short_title=caption)

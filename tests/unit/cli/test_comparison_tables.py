@@ -127,7 +127,8 @@ def test_the_legend_of_engines_without_a_shared_query_blames_no_snippet_alone(tm
 
 def test_the_legend_explains_only_what_the_tables_show(three_engines: Mapping[str, Any]) -> None:
     legend = render_tables(three_engines).partition("How to read it: ")[2]
-    for term in ("95% interval", "a ≈ b", "detectable", "twice", "queries", "unique"):
+    terms = "95% interval", "a ≈ b", "detectable", "twice", "queries", "unique", "SD", "ICC"
+    for term in terms:
         assert f"\n{term}: " in legend
     for term in ("worst case", "a ?? b", "ms", "tokens", "errors"):
         assert f"\n{term}: " not in legend

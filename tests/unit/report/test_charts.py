@@ -230,11 +230,15 @@ def test_repeats_count_by_their_share_and_binary_has_two_shades() -> None:
     ]
     kinds = {each.get("class") for each in find_elements(result["grades"], "rect", "segment")}
     assert kinds == {"segment grade-3", "segment grade-0"}
-    # The repeats, their range, mean, standard deviation, ends, ICC and the p of the test that they are equal.
-    assert list_rows(result["repeats"].table) == [
-        ("A", "1.0000", "0.0000", "1.0000", "0.5000", "0.7071", "0.0000 … 1.0000", "–", "–"),
-        ("B", "0.0000", "0.0000", "0.0000", "0.0000", "0.0000", "0.0000 … 0.0000", "–", "–"),
+    # The repeats, their range, mean, standard deviation, ICC and the p of the test that they are equal.
+    repeats = result["repeats"].table
+    assert list_rows(repeats) == [
+        ("A", "1.0000", "0.0000", "1.0000", "0.5000", "0.7071", "–", "–"),
+        ("B", "0.0000", "0.0000", "0.0000", "0.0000", "0.0000", "–", "–"),
     ]
+    assert isinstance(repeats, ResultTable)
+    terms = [note.en.partition(":")[0] for note in repeats.list_notes("page")]
+    assert terms == ["SD", "ICC", "same within 0.01"]
 
 
 def test_the_matrix_has_every_count_and_where_relevant_begins() -> None:
