@@ -116,6 +116,7 @@ def render_report(
     named_summary = use_display_names(summary)
     if extras.night.banner:  # it says why the night stopped
         named_summary = replace(named_summary, stopped={})
+    comparison_tables = list(result_tables.iter_comparison_tables(named_summary))
     yield from render_page(
         "judge.report",
         "report.html.jinja",
@@ -134,7 +135,8 @@ def render_report(
         warnings=build_texts(run_warnings.iter_page_warnings, named_summary, extras.min_coverage),
         facts=list(facts.iter_facts(summary, extras, queries.languages)),
         charts=draw_charts(summary, queries.charts, extras.agreement),
-        comparison_tables=list(result_tables.iter_comparison_tables(named_summary)),
+        comparison_tables=comparison_tables,
+        comparison_notes=result_tables.list_comparison_notes(comparison_tables),
         segment_tables=list(result_tables.iter_segment_tables(named_summary)),
         dimensions=list(_iter_dimensions(named_summary)),
         deciding_queries=named_summary.deciding_queries,

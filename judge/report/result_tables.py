@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 
 from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
 from judge.analysis.summary import Summary
-from judge.measure.compare import describe_outcome
+from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.intervals import Interval
 from judge.measure.measures import name_mean
@@ -54,6 +54,11 @@ class Column:
     note: Bilingual | None = None
     only: Place | None = None
     is_under: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are words, which a page writes from the left, and not numbers."""
+        return any(isinstance(value, Bilingual) for value in self.values)
 
     def list_texts(self, place: Place) -> list[Bilingual]:
         """Return the values as they are shown in a place."""
@@ -104,10 +109,9 @@ class ResultTable:
         return [column.note for column in self.list_columns(place) if column.note]
 
     @property
-    def head(self) -> list[Bilingual]:
-        """The titles on a page."""
-        columns = self.list_columns("page")
-        return [self.names_title, *(column.title for column in columns if not column.is_under)]
+    def head(self) -> list[Column]:
+        """The columns after the names on a page, without those under another one."""
+        return [column for column in self.list_columns("page") if not column.is_under]
 
     @property
     def rows(self) -> Iterator[tuple[str, list[tuple[Bilingual, list[Bilingual]]]]]:
@@ -147,7 +151,7 @@ def iter_mean_columns(
         )
     ]
     yield Column(title, list(map(CountedMean, values, own_counts)))
-    note = make_text("95% interval: with a probability of 95%, the interval contains the true mean.")
+    note = make_text("95% interval: with a probability of 95%, the interval contains the true mean")
     only: Place | None = None if in_column is None else "page"
     yield Column(INTERVAL, [mean.ci95 for mean in means], note=note, only=only, is_under=True)
     bounds = [_format_bounds(mean) for mean in means]
@@ -246,17 +250,38 @@ def make_comparison_tables(
         "by {measure}" if measure == summary.deciding_measure else "by {measure} (descriptive)",
         measure=name_mean(measure),
     )
+    signed = [f"{row.a} {OUTCOME_SIGNS[row.outcome]} {row.b}" for row in rows]
+    names = [f"{row.a} - {row.b}" for row in rows]
+    pair, more = make_text("pair"), len(comparisons) - len(rows)
+    return (
+        ResultTable(caption, pair, signed, _list_figures(rows), more, short_title=caption),
+        ResultTable(caption, pair, names, _list_plans(rows), short_title=make_text("to plan")),
+    )
+
+
+def _list_figures(comparisons: Sequence[PairComparison]) -> list[Column]:
+    """Return the columns that say which engine is ahead and by how much."""
     interval = make_text(
         "95% interval of a difference: with a probability of 95%, those of all differences by a measure"
-        " together contain the true differences."
+        " together contain the true differences"
     )
-    figures = [
-        Column(make_text("result"), [build_text(describe_outcome, row) for row in rows], only="page"),
-        Column(make_text("difference"), [row.difference for row in rows], "+.4f"),
-        Column(INTERVAL, [row.interval for row in rows], "+.4f", interval),
-        Column(make_text("won/tied/lost"), [f"{row.wins:,}/{row.ties:,}/{row.losses:,}" for row in rows]),
-        Column(make_text("adjusted p"), [row.p_adjusted for row in rows], "p"),
+    result = make_text(
+        "result: an engine is ahead where the interval excludes 0, which is when the adjusted p is below 0.05"
+    )
+    outcomes = [build_text(describe_outcome, row) for row in comparisons]
+    return [
+        Column(make_text("result"), outcomes, note=result, only="page"),
+        Column(make_text("difference"), [row.difference for row in comparisons], "+.4f"),
+        Column(INTERVAL, [row.interval for row in comparisons], "+.4f", interval),
+        Column(
+            make_text("won/tied/lost"), [f"{row.wins:,}/{row.ties:,}/{row.losses:,}" for row in comparisons]
+        ),
+        Column(make_text("adjusted p"), [row.p_adjusted for row in comparisons], "p"),
     ]
+
+
+def _list_plans(comparisons: Sequence[PairComparison]) -> list[Column]:
+    """Return the columns that say what more queries or grades would show."""
     d_z = make_text("d_z: the mean difference divided by its standard deviation over the queries")
     detectable = make_text(
         "detectable: the true difference that a test detects in 4 of 5 cases with so many queries"
@@ -266,31 +291,30 @@ def make_comparison_tables(
         "needed: how many queries separate the pair, if the true difference is the largest in its"
         " interval; no value: the run has that many, or the pair has no t test"
     )
+    doubled = [row.detectable_doubled for row in comparisons]
+    counts = [row.at_least_queries and round_count(row.at_least_queries) for row in comparisons]
     plan = [
-        Column(Bilingual.repeat("d_z"), [row.d_z for row in rows], "+.2f", d_z, only="terminal"),
-        Column(make_text("detectable"), [row.detectable for row in rows], ".3f", detectable),
-        Column(make_text("twice"), [row.detectable_doubled for row in rows], ".3f", twice, is_under=True),
+        Column(Bilingual.repeat("d_z"), [row.d_z for row in comparisons], "+.2f", d_z, only="terminal"),
+        Column(make_text("detectable"), [row.detectable for row in comparisons], ".3f", detectable),
+        Column(make_text("twice"), doubled, ".3f", twice, only="terminal"),
         Column(
-            make_text("needed"),
-            [None if row.at_least_queries is None else round_count(row.at_least_queries) for row in rows],
-            note=needed,
-            only="terminal",
+            make_text("twice"),
+            [None if value is None else make_text("twice {value:.3f}", value=value) for value in doubled],
+            note=twice,
+            only="page",
+            is_under=True,
         ),
+        Column(make_text("needed"), counts, note=needed, only="terminal"),
     ]
-    if any(map(is_unsure, rows)):
+    if any(map(is_unsure, comparisons)):
         worst = make_text(
-            "worst case: the lowest and highest difference over all grades of unjudged snippets; a tenth of"
-            " the distance to each widens the 95% interval on its side"
+            "worst case: the lowest and highest difference over all grades of unjudged snippets; an engine"
+            " is ahead only where they exclude 0, too, and a tenth of the distance to each widens the 95%"
+            " interval on its side"
         )
-        bounds = [row.bounds if is_unsure(row) else None for row in rows]
+        bounds = [row.bounds if is_unsure(row) else None for row in comparisons]
         plan.append(Column(make_text("worst case"), bounds, "+.4f", worst))
-    signed = [f"{row.a} {OUTCOME_SIGNS[row.outcome]} {row.b}" for row in rows]
-    names = [f"{row.a} - {row.b}" for row in rows]
-    pair, more = make_text("pair"), len(comparisons) - len(rows)
-    return (
-        ResultTable(caption, pair, signed, figures, more, short_title=caption),
-        ResultTable(caption, pair, names, plan, short_title=make_text("to plan")),
-    )
+    return plan
 
 
 def iter_comparison_tables(summary: Summary) -> Iterator[ResultTable]:
@@ -300,6 +324,14 @@ def iter_comparison_tables(summary: Summary) -> Iterator[ResultTable]:
         limit = MAX_COMPARISONS if is_deciding else _MAX_DESCRIPTIVE
         figures, plan = make_comparison_tables(summary, measure, limit)
         yield replace(figures.join(plan), names=plan.names)
+
+
+def list_comparison_notes(tables: Sequence[ResultTable]) -> list[Bilingual]:
+    """Return what the columns of tables of comparisons mean, and which measure decides."""
+    notes = dict.fromkeys(note for table in tables for note in table.list_notes("page"))
+    if len(tables) > 1:
+        notes[make_text("The first measure decides, the others are descriptive.")] = None
+    return list(notes)
 
 
 def iter_segment_tables(summary: Summary) -> Iterator[ResultTable]:

@@ -194,7 +194,8 @@ def draw_query_differences(differences: QueryDifferences) -> Chart | None:
     )
     columns = [Column(Bilingual.repeat(f"{a} − {b}"), [bar.value for bar in bars], "+.4f")]
     if differences.queries:
-        columns.insert(0, Column(make_text("text"), [display_text.isolate(bar.text) for bar in bars]))
+        texts = [Bilingual.repeat(display_text.isolate(bar.text)) for bar in bars]
+        columns.insert(0, Column(make_text("text"), texts))
     title = make_text("The two best, query by query")
     return svg.make_chart(
         "queries",

@@ -240,7 +240,7 @@ def test_one_engine_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
     assert "1 engine," in output
     assert "\n1 engine: nothing to compare.\n" in output
     assert "\nlang en (5 queries), nDCG@5: alone 1.000\n" in output
-    assert "contains the true mean." in output
+    assert "contains the true mean\n" in output
     assert "true differences" not in output
     assert "best" not in output
     assert not re.search("^by ", output, re.MULTILINE)

@@ -201,7 +201,7 @@ def test_grades_are_shares_of_all_queries_and_what_has_none_is_seen() -> None:
     given: Given = {"A": {"q1": [3, 3], "q2": [2, 0], "q3": [1, None], "q4": [0]}}
     chart = draw_charts_by_name(given, measures="P@1", depth=2)["grades"]
     assert isinstance(chart.table, ResultTable)
-    assert [text.en for text in chart.table.head][2:] == [
+    assert [column.title.en for column in chart.table.head][1:] == [
         "3 full answer", "2 part of it", "1 on topic only", "0 off topic", "unjudged", "no result"
     ]  # fmt: skip
     assert list_rows(chart.table) == [
@@ -311,7 +311,7 @@ def test_a_picture_is_named_and_described_in_both_languages() -> None:
         shown = ["".join(each.itertext()) for each in find_elements(chart, "text", "en")]
         assert len(shown) == len(list(find_elements(chart, "text", "zh")))
         if isinstance(chart.table, ResultTable):
-            assert all(len(row) == len(chart.table.head) for row in list_rows(chart.table))
+            assert all(len(row) == 1 + len(chart.table.head) for row in list_rows(chart.table))
 
 
 def rename_engines(value: Any, names: Mapping[str, str]) -> Any:

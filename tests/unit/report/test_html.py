@@ -293,6 +293,24 @@ def test_a_prompt_of_both_languages_is_named_once(demo: Path) -> None:
     assert facts["prompt"] == [("rerank-1", "rerank-1")]
 
 
+def test_the_legend_of_pairs_explains_the_columns_that_are_there(demo: Path) -> None:
+    text = render_page(demo)
+    (legend,) = (part for part in re.findall(r'<p class="muted legend">.*?</p>', text) if "decides" in part)
+    terms = re.findall(r'<span class="en">([^:<]*?)(?::|</span>)', legend)
+    assert terms == [
+        "result", "95% interval of a difference", "detectable", "twice",
+        "The first measure decides, the others are descriptive.",
+    ]  # fmt: skip
+    assert re.search(r"<small>.*?twice 0\.\d{3}</span>.*?加倍时 0\.\d{3}</span></small>", text)
+
+
+def test_words_are_written_from_the_left_and_numbers_from_the_right(demo: Path) -> None:
+    text = render_page(demo)
+    assert re.findall(r'<th scope="col" class="words"><span class="en">(.*?)</span>', text) == [
+        "text", *["result"] * 5, "separated"
+    ]  # fmt: skip
+
+
 def test_a_very_small_p_is_not_0(demo: Path) -> None:
     summary = load_summary(RunFolder(demo))
     row = replace(summary.comparisons[0], p_adjusted=8e-6)
@@ -305,7 +323,7 @@ def test_a_very_small_p_is_not_0(demo: Path) -> None:
 def test_a_mean_over_fewer_queries_than_its_segment_says_how_many(demo: Path) -> None:
     """In the example, compass fails on one of 6 English queries."""
     (table,) = result_tables.iter_segment_tables(load_summary(RunFolder(demo)))
-    compass = [title.en for title in table.head].index("compass") - 1
+    compass = [column.title.en for column in table.head].index("compass")
     counts = {
         lang: [lines[-1].en.partition("n = ")[2] if lines else "" for _, lines in cells]
         for lang, cells in table.rows
