@@ -201,11 +201,13 @@ def _make_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Bilin
 
 
 def _iter_columns(row: TrendRow, format_spec: str) -> Iterator[Column]:
-    """Yield the values of an engine, their intervals and their numbers of queries."""
+    """Yield the values of an engine, and under them their intervals and numbers of queries."""
     name = Bilingual.repeat(display_text.isolate(row.engine))
     yield Column(name, [value.value if value else None for value in row.values], format_spec)
-    yield Column(INTERVAL, [value.ci95 if value else None for value in row.values], format_spec)
-    yield Column(Bilingual.repeat("n"), [value.n if value else None for value in row.values], ",")
+    intervals = [value.ci95 if value else None for value in row.values]
+    yield Column(INTERVAL, intervals, format_spec, is_under=True)
+    counts = [f"n = {value.n:,}" if value else None for value in row.values]
+    yield Column(make_text("queries"), counts, is_under=True)
 
 
 def describe_shown_nights(nights: Sequence[NightRecord]) -> Bilingual | None:

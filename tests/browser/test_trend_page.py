@@ -90,6 +90,16 @@ def test_charts_mark_alarms_changes_and_nights_that_are_missing(recorded_page: R
     assert (pointed.text_content() or "").startswith("2026-05-19 bing 0.5")
 
 
+def test_the_numbers_of_a_chart_have_one_column_for_each_engine(recorded_page: RecordedPage) -> None:
+    figure = recorded_page.page.locator("figure").first
+    figure.locator("summary").click()
+    assert figure.locator("thead th").all_inner_texts() == ["night", "baidu", "bing", "searx"]
+    lines = figure.locator("tbody tr").first.locator("td").first.inner_text().split("\n")
+    assert re.fullmatch(r"0\.\d+ 0\.\d+ … 0\.\d+ n = \d+", " ".join(lines))
+    scrollable = figure.locator(".scrollable")
+    assert scrollable.evaluate("each => each.scrollWidth <= each.clientWidth")
+
+
 def test_what_was_paid_is_what_the_night_paid(recorded_page: RecordedPage) -> None:
     from playwright.sync_api import expect
 
