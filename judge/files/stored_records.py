@@ -18,11 +18,12 @@ from judge.messages import Message
 from judge.records import Ranking
 
 Record = TypeVar("Record")
+_Item = TypeVar("_Item")
 #: Bytes that are read at once, at least.
 _CHUNK = 1 << 20
 #: Temporary lines with fewer bytes have no file.
 _IN_MEMORY = 1 << 20
-#: The most lines that are written at once, or read at once by their numbers.
+#: The most lines that are written at once, or read at once by their numbers, while they are short.
 _BLOCK = 1 << 10
 _encode = msgspec.json.Encoder().encode
 
@@ -77,8 +78,7 @@ class TemporaryLines(StoredLines):
 
     def append(self, lines: Iterable[bytes]) -> None:
         """Write `lines`, which end with line feeds, at the end; raise StoreError where that fails."""
-        lines = iter(lines)
-        while block := list(islice(lines, _BLOCK)):
+        for block in _make_blocks(lines, len):
             content = b"".join(block)
             try:
                 with self._lock:
@@ -96,13 +96,26 @@ class TemporaryLines(StoredLines):
 
     def read_lines(self, numbers: Iterable[int]) -> Iterator[bytes]:
         """Yield the lines with these `numbers`; the file is read once for lines in a row."""
-        numbers = iter(numbers)
-        while block := list(islice(numbers, _BLOCK)):
+        for block in _make_blocks(numbers, lambda number: self._ends[number + 1] - self._ends[number]):
             for _, in_row in groupby(enumerate(block), lambda place: place[1] - place[0]):
                 (_, first), *others = in_row
                 ends = self._ends[first : first + len(others) + 2]
                 content = self.read(ends[0], ends[-1])
                 yield from (content[start - ends[0] : end - ends[0]] for start, end in pairwise(ends))
+
+
+def _make_blocks(items: Iterable[_Item], count_bytes: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+    """Yield the items in lists of at most `_BLOCK`; a list ends with the item that fills `_CHUNK` bytes."""
+    block: list[_Item] = []
+    size = 0
+    for item in items:
+        block.append(item)
+        size += count_bytes(item)
+        if len(block) == _BLOCK or size >= _CHUNK:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
 
 
 def encode_line(record: object) -> bytes:

@@ -1,6 +1,7 @@
 """Stored lines: several readers at once, and a disk that takes no more."""
 
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -35,6 +36,19 @@ def test_a_long_line_is_read_in_growing_parts(tmp_path: Path) -> None:
     lines.append(content)
     assert list(lines) == content
     assert lines.reads <= 8  # of parts of 1 MB there are 33
+
+
+def test_long_lines_are_written_and_read_a_few_at_a_time(tmp_path: Path) -> None:
+    size, count = 1 << 20, 64
+    lines = TemporaryLines(tmp_path)
+    tracemalloc.start()
+    try:
+        lines.append(b"x" * size + b"\n" for _ in range(count))
+        assert sum(map(len, lines.read_lines(range(count)))) == count * (size + 1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * size  # all lines are 64 times as much
 
 
 @contextmanager
