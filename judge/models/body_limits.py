@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 #: Maximum size of a body in bytes, before and after it is unpacked.
 MAX_BYTES = 8 * 2**20
-#: Compressions that can be unpacked in pieces with a limit, as a request header.
-ACCEPTED = "gzip, deflate"
+#: The compression that is requested, as a header. Servers send deflate in two forms, and one is read here.
+ACCEPTED = "gzip"
 #: Makes `zlib` detect whether a body is gzip or zlib.
 _ANY_HEADER = zlib.MAX_WBITS | 32
 

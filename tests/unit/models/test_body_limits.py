@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from judge.errors import NoResponse
-from judge.models.body_limits import MAX_BYTES, BodyRefused, read_limited
+from judge.models.body_limits import ACCEPTED, MAX_BYTES, BodyRefused, read_limited
 from tests.support.cases import check_each
 from tests.support.fake_server import Reply
 from tests.support.scaling import MOST, measure_growth
@@ -82,6 +82,16 @@ def test_a_body_beyond_the_limit_ends_the_call(
 )
 def test_a_body_within_the_limit_is_unpacked(packed: bytes, encoding: str | None) -> None:
     assert asyncio.run(_read(packed, encoding)) == b"{}"
+
+
+def test_each_requested_compression_is_read_in_all_its_forms() -> None:
+    raw = zlib.compressobj(wbits=-zlib.MAX_WBITS)  # what many servers send as deflate
+    forms = {
+        "gzip": [gzip.compress(b"{}")],
+        "deflate": [zlib.compress(b"{}"), raw.compress(b"{}") + raw.flush()],
+    }
+    for name in ACCEPTED.split(", "):
+        assert all(asyncio.run(_read(packed, name)) == b"{}" for packed in forms[name])
 
 
 def test_a_body_of_exactly_the_limit_is_read() -> None:
