@@ -30,7 +30,7 @@ from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.completeness import check_answers, describe_unanswered_questions, explain_stop
 from judge.config.run import Config
-from judge.config.run_checks import check_text_model
+from judge.config.run_checks import check_one_model, check_text_model
 from judge.dimensions.dimension import is_readable, make_question_pair, show_snippets
 from judge.errors import CallError, InputError, RunIncomplete
 from judge.finished_run import export_run, measure_run
@@ -228,6 +228,7 @@ def estimate_comparison(config: Config, path: Path, a: str, b: str) -> QuestionE
 
 
 def _plan(config: Config, path: Path, a: str, b: str) -> tuple[JudgedRun, ListComparison]:
+    check_one_model(config, "judge sidebyside")
     check_text_model(config, OptionName("sidebyside"))
     with translate_run_errors(path):
         loaded = load_run(RunFolder(path))

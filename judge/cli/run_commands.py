@@ -52,7 +52,7 @@ _PANEL = Option(
 _TESTED_MODEL = Option(
     help=f"{TEXT_FORMS} or lexical.", group=ASSESSOR, flags=("--model", "-m"), type=list[str]
 )
-_TEXT_MODEL = Option(help=f"{TEXT_FORMS}.", group=ASSESSOR, flags=("--model", "-m"))
+_TEXT_MODEL = Option(help=f"{TEXT_FORMS}.", group=ASSESSOR, flags=("--model", "-m"), type=list[str])
 #: The exit code of a result that is incomplete.
 _INCOMPLETE = 3
 #: Options of grades, which have no meaning for a question about whole lists.

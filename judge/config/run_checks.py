@@ -107,6 +107,18 @@ def _name_option(name: str) -> OptionName:
     return OptionName(f"--{name.replace('_', '-')}")
 
 
+def check_one_model(config: Config, command: str) -> None:
+    """Raise InputError for a panel, of which `command` would ask the first model only."""
+    with config.source.add_error_context("panel"):
+        if config.panel:
+            raise InputError(
+                "{name} asks one model, and {names} are a panel; choose one: {command}",
+                name=command,
+                names=NameList(config.mask_models()),
+                command=f"{command} -m {config.mask_models()[0]}",
+            )
+
+
 def check_text_model(config: Config, option: str) -> None:
     """Raise InputError when the first model, which `option` asks, answers with no texts."""
     if config.model.startswith((LEXICAL, EXPECTED, RERANKER, DECISION_MODEL)):

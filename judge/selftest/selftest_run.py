@@ -21,9 +21,10 @@ from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.completeness import advise_on_failed_pairs, explain_stop
 from judge.config.run import Config
+from judge.config.run_checks import check_one_model
 from judge.errors import ASSESSOR_ERRORS, ErrorKind, InputError, RunIncomplete
 from judge.files.json_text import dump_json
-from judge.messages import ENGLISH, NameList, OptionName, Translator, make_text
+from judge.messages import ENGLISH, OptionName, Translator, make_text
 from judge.records import Lang, Pair, Scale
 from judge.runs.record_json import to_json
 from judge.selftest import probes
@@ -160,13 +161,7 @@ def _prepare_test(config: Config) -> _PreparedTest:
                 "a self-test has judge's own prompts; omit {option}",
                 option=OptionName(f"--assessor {config.assessor}"),
             )
-    with config.source.add_error_context("panel"):
-        if config.panel:
-            raise InputError(
-                "a self-test tests one model, and {names} are a panel; choose one: judge selftest -m {model}",
-                names=NameList(config.mask_models()),
-                model=config.mask_models()[0],
-            )
+    check_one_model(config, "judge selftest")
     check_testable(config.model)
     config = replace(config, dates=False, as_of=None, batch=False)
     model = factory.build_model(config)

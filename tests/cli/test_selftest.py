@@ -158,8 +158,8 @@ def test_several_assessors_are_refused(configure: Callable[..., Config]) -> None
     with LoopbackServer(assessors.reply_sensibly) as server, pytest.raises(InputError) as caught:
         run_selftest(configure(server, panel=("lexical",)))
     message = (
-        "a self-test tests one model, and openai:fake and lexical are a panel; choose one: judge selftest -m"
-        " openai:fake"
+        "judge selftest asks one model, and openai:fake and lexical are a panel; choose one: judge selftest"
+        " -m openai:fake"
     )
     assert str(caught.value) == message
     assert run_judge("selftest", "-m", "openai:fake", "-m", "lexical").stderr == f"judge: {message}\n"
@@ -170,7 +170,7 @@ def test_several_assessors_are_refused(configure: Callable[..., Config]) -> None
     [
         (
             'panel = ["openai:m"]',
-            "panel: a self-test tests one model, and lexical and openai:m are a panel; choose one: judge"
+            "panel: judge selftest asks one model, and lexical and openai:m are a panel; choose one: judge"
             " selftest -m lexical",
         ),
         (

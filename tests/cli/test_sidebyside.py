@@ -120,6 +120,10 @@ def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: Loo
     for words, message in {
         ("x", "z", *model): "engine 'z' is not in the run; it has x and y",
         ("x", "x", *model): "engine 'x' is named twice",
+        ("x", "y", *model, "-m", "lexical"): (
+            "judge sidebyside asks one model, and openai:fake and lexical are a panel; choose one: judge"
+            " sidebyside -m openai:fake"
+        ),
         ("x", "y"): "sidebyside asks a language model, and lexical gives no texts",
     }.items():
         result = run_judge("sidebyside", run, *words)
