@@ -290,7 +290,7 @@ def is_complete_reply(finish_reason: str | None) -> bool:
 class Completion:
     """The reply of a model: the final text only, without its thinking.
 
-    `finish_reason` is that of the server in lower case, `length` when the reply was cut or broken off.
+    `finish_reason` is that of the server in lower case, `length` when a limit of tokens cut the reply.
     `model` is the model name that the server returned, `params` the parameters as sent, `usage` None when
     the server did not return it; `has_thinking` is True when the model returned thinking, too. `logprobs` are
     the log-probabilities as the server returned them.

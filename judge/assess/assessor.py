@@ -41,6 +41,7 @@ from judge.records import (
     Prompt,
     Scale,
     Verdict,
+    is_complete_reply,
 )
 from judge.store.store import Failure, StoredVerdict, VerdictKeyInfo, VerdictOrFailure, normalise_params
 
@@ -195,8 +196,11 @@ class Assessor:
         thinking = (completion.has_thinking and not text) or _UNENDED_THINKING.search(text) is not None
         advice = self._choose_advice(error.kind, completion, thinking=thinking)
         is_cut = thinking or completion.finish_reason == "length"
-        detail = f"{error.detail} ({advice})" if is_cut else error.detail
-        return Failure(error.kind, detail, completion.text, advice, thinking)
+        kind, detail = error.kind, f"{error.detail} ({advice})" if is_cut else error.detail
+        if kind == "truncated" and not is_cut and not is_complete_reply(completion.finish_reason):
+            # An unknown finish reason does not say that a limit of tokens cut the reply.
+            kind, detail = "malformed", str(advice)
+        return Failure(kind, detail, completion.text, advice, thinking)
 
     def _choose_advice(self, kind: str, completion: Completion, *, thinking: bool) -> str:
         """Return what helps against a reply with the parse error `kind`."""
@@ -216,6 +220,12 @@ class Assessor:
             return Message("the reply was cut off: raise --max-tokens (now {tokens})", tokens=max_tokens)
         if completion.finish_reason == "length":
             return Message("the reply was cut off: raise --max-tokens")
+        if kind == "truncated" and not is_complete_reply(completion.finish_reason):
+            return Message(
+                "the server ended the answer as {reason!r}, and it holds no complete verdict: use another"
+                " model",
+                reason=completion.finish_reason,
+            )
         if self._is_yes_or_no(kind, completion):
             return Message(
                 "the model answers yes or no instead of a grade: add --scale binary, or use another model"

@@ -23,7 +23,7 @@ from judge.assess.prompts import load_prompts, make_object_schema
 from judge.errors import ReplyParseError
 from judge.models.providers import Model
 from judge.parsing.final_answer import extract_final_answer
-from judge.records import BINARY, Completion, JsonSchema, Prompt, Verdict
+from judge.records import BINARY, Completion, JsonSchema, Prompt, Verdict, is_complete_reply
 
 _PROMPTS = Path(__file__).parent / "deepeval_prompts"
 _VERDICT = make_object_schema(
@@ -50,7 +50,7 @@ class DeepEvalAssessor(Assessor):
 
     async def _read_verdict(self, completion: Completion, prompt: Prompt) -> Verdict:
         """Return the verdict that DeepEval reads; raise ReplyParseError unless there is exactly one."""
-        answer = extract_final_answer(completion.text, cut=completion.finish_reason == "length")
+        answer = extract_final_answer(completion.text, cut=not is_complete_reply(completion.finish_reason))
         metric = ContextualRelevancyMetric(
             model=_AnsweredModel(self.model.name, answer),
             evaluation_template=_make_template(prompt.user),

@@ -25,7 +25,7 @@ from judge.integrations.background_runner import BackgroundRunner, JudgedPairs, 
 from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
 from judge.parsing.final_answer import extract_final_answer
-from judge.records import BINARY, Completion, Prompt
+from judge.records import BINARY, Completion, Prompt, is_complete_reply
 
 try:
     from deepeval.metrics import BaseMetric
@@ -209,7 +209,7 @@ async def _generate_reply(resources: Resources, text: str, schema: type[_SchemaT
     """Return the reply for DeepEval; ask once more when it does not match the schema."""
 
     def fit(completion: Completion) -> str | _SchemaT:
-        return _fit_schema(completion.text, schema, cut=completion.finish_reason == "length")
+        return _fit_schema(completion.text, schema, cut=not is_complete_reply(completion.finish_reason))
 
     prompt = _make_prompt(text, schema)
     try:

@@ -27,6 +27,10 @@ _PAGE_START, _PAGE_HEAD, _TITLE_LENGTH = 1_000, 64_000, 80
 _FILTERED = re.compile(
     r"filter|sensitiv|refus|safety|prohibit|block|spii|recitation|guardrail|moderat|inspection|toxic|policy|unsafe"
 )
+#: Finish reasons for an answer that a limit of tokens cut.
+_LENGTH = re.compile(
+    r"length|max_(?:\w+_)?tokens|token_limit|context_(?:window|limit)|^error_limit$|^incomplete$"
+)
 #: Finish reasons for an answer that the server failed to finish, of DeepSeek, Zhipu, vLLM, SGLang,
 #: OpenRouter, Mistral and Cohere.
 _FAILED = frozenset(
@@ -124,14 +128,16 @@ def read_chat_completion(json_body: JsonBody, params: Params, secrets: Sequence[
     choice = as_mapping(choices[0]) if isinstance(choices, list) and choices else {}
     message = as_mapping(choice.get("message"))
     finish = choice.get("finish_reason")
-    finish_reason = finish.strip().casefold() if isinstance(finish, str) else None
+    finish_reason = redact(finish, *secrets).strip().casefold() if isinstance(finish, str) else None
     usage = read_usage(json_body.get("usage"))
     refusal = redact(str(message.get("refusal") or ""), *secrets)
-    _check_end(redact(finish_reason or "", *secrets), refusal, usage)
+    _check_end(finish_reason or "", refusal, usage)
+    if not is_complete_reply(finish_reason):
+        finish_reason = "length" if _LENGTH.search(finish_reason or "") else shorten(finish_reason or "")
     return Completion(
         text=redact(extract_message_text(message.get("content")), *secrets),
         model=redact(str(json_body.get("model") or ""), *secrets),
-        finish_reason=finish_reason if is_complete_reply(finish_reason) else "length",
+        finish_reason=finish_reason,
         params=params,
         usage=usage,
         request_id=redact(str(request_id), *secrets) if request_id else None,

@@ -147,6 +147,12 @@ MANY = build_pool(read_dataset(make_rows(20, 1, 10), lang="auto", max_chars=4000
             r"'helpful, \x1b[1m ***'; use another",
         ),
         (ConstantModel('{"reason": "it', finish_reason="length"), 80, "raise --max-tokens (now 512)"),
+        (
+            ConstantModel('{"reason": "it', finish_reason="other"),
+            80,
+            "'{\"reason\": \"it'; the server ended the answer as 'other', and it holds no complete verdict:"
+            " use another model",
+        ),
         (ConstantModel("yes"), 80, "instead of a grade: add --scale binary"),
         (ConstantModel("", refusal="I cannot"), 80, "(refusal): 'I cannot'; use another model"),
         (ConstantModel("", has_thinking=True), 24, "5 requests in a row to openai:m have no answer"),

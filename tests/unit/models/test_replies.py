@@ -203,12 +203,21 @@ def test_an_answer_that_ended_by_itself_keeps_the_servers_word(word: str) -> Non
     "word",
     [
         # https://docs.z.ai/api-reference/llm/chat-completion.md, https://docs.vllm.ai, https://docs.cohere.com
-        *("model_context_window_exceeded", "repetition", "ERROR_LIMIT", "never heard of"),
+        *("model_context_window_exceeded", "ERROR_LIMIT", "token_limit", "context_limit"),
         *("max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens", "incomplete", "LENGTH"),
     ],
 )
-def test_an_answer_that_ended_otherwise_was_cut(word: str) -> None:
+def test_an_answer_that_a_limit_of_tokens_ended_was_cut(word: str) -> None:
     assert find_finish_reason(word) == "length"
+
+
+# https://ai.google.dev/api/generate-content, FINISH_REASON_STRINGS of vllm/v1/engine
+@check_each("word", ["OTHER", "repetition", "MALFORMED_FUNCTION_CALL", "never heard of"])
+def test_an_unknown_finish_reason_keeps_the_servers_word(word: str) -> None:
+    assert find_finish_reason(word) == word.lower()
+    choice = {"message": {"content": "2"}, "finish_reason": f"{word} Canary_9e41-not-like-a-key"}
+    completion = read_chat_completion({"choices": [choice]}, {}, ["Canary_9e41-not-like-a-key"])
+    assert completion.finish_reason == f"{word.lower()} ***"
 
 
 @check_each(
