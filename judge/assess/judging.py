@@ -28,7 +28,7 @@ from judge.assess.progress import JudgmentRecorder, ProgressListener
 from judge.client.client import ModelClient
 from judge.client.limiter import Circuit
 from judge.client.retry import MAX_REJECTIONS
-from judge.errors import Interrupted, JudgeError, StoreError
+from judge.errors import CallError, Interrupted, JudgeError, StoreError
 from judge.files.cache import FileCache, make_cache_path, make_key
 from judge.files.judgment_log import JudgmentLog
 from judge.files.stored_records import StoredRecords, chain_records
@@ -149,7 +149,7 @@ async def judge_pairs(
     recorder = JudgmentRecorder(plan, client.spend_limit, log, progress)
     api = member.batch_api
     batch_runner = BatchRunner(BatchClient(api, client, store.batches), assessor) if api else None
-    known_corrupt = len(store.corrupt_keys)
+    known_corrupt, reason_before = len(store.corrupt_keys), client.cancel_token.reason
     try:
         recorder.begin(store, member.title)
         missing = log.find_missing_indices()
@@ -165,12 +165,15 @@ async def judge_pairs(
     finally:
         progress.end()
     server.update()
+    stopped = client.cancel_token.reason
+    if member.title and isinstance(stopped, CallError) and stopped is not reason_before:
+        stopped.message = Message("{name}: {value}", name=client.model.name, value=stopped.message)
     return JudgingResult(
         judgments=log,
         graded=log.graded,
         failures=StoredRecords(log.read_failures, len(log) - log.graded),
         cost=sum_cost(store.read_calls(plan.iter_distinct_keys(np.arange(len(plan)))), client.price),
-        stopped=client.cancel_token.reason,
+        stopped=stopped,
         warnings=(
             *_describe_corrupt(store, store.corrupt_keys[known_corrupt:]),
             *client.availability.warnings,

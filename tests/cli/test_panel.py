@@ -196,6 +196,20 @@ def test_an_unreachable_member_gives_no_verdict(tmp_path: Path) -> None:
         assert len(server.requests) == 3 * 24
 
 
+def test_an_account_error_of_a_member_names_its_model(tmp_path: Path) -> None:
+    def refuse_second(request: ChatRequest) -> Reply:
+        if (request.body or {})["model"] == "closed":
+            return Reply(status=401, body='{"error": {"message": "no access"}}')
+        return reply_by_model(request)
+
+    data, out = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 3)), tmp_path / "runs" / "two"
+    with LoopbackServer(refuse_second) as server:
+        models = [word for name in ("plain", "closed", "last") for word in ("-m", f"openai:{name}")]
+        result = run_judge("run", data, *models, "--base-url", server.openai_url, "--out", out)
+    assert result.returncode == 3
+    assert "unjudged: openai:closed: auth: HTTP 401" in " ".join(result.stderr.split())
+
+
 def test_the_command_line_s_models_replace_a_file_s_panel(tmp_path: Path) -> None:
     toml = tmp_path / "judge.toml"
     toml.write_text('model = "openai:a"\npanel = ["openai:b"]\n', encoding="utf-8")
