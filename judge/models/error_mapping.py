@@ -301,6 +301,11 @@ ERROR_RULES = (
     ),
     ErrorRule(
         "bad_parameter",
+        says=r"(?:does not|doesn't) support (?:thinking|reasoning)\b",
+        hint=Message("this model does not think: omit --thinking, or use another model"),
+    ),
+    ErrorRule(
+        "bad_parameter",
         says=rf"{_REFUSED}.{{0,80}}\b{_PARAMETERS}\b|\b{_PARAMETERS}\b.{{0,80}}{_REFUSED}|support http call"
         r"|system role not supported|developer instruction is not enabled|conversation roles must alternate",
         hint=Message("change that parameter, or use another model"),

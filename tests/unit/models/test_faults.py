@@ -295,6 +295,13 @@ def test_the_error_of_a_model_with_one_kind_of_thinking_names_the_option(value: 
     assert step in str(error)
 
 
+def test_the_error_of_a_model_that_does_not_think_names_the_option() -> None:
+    # https://github.com/ollama/ollama/blob/main/server/routes.go
+    error = classify(ErrorResponse(400, "api_error", '"gemma3:4b" does not support thinking'))
+    assert isinstance(error, AccountError)
+    assert "omit --thinking" in str(error)
+
+
 @pytest.mark.parametrize(
     ("endpoint", "kind"),
     [
