@@ -59,7 +59,7 @@ from judge.nightly.record import (
 from judge.nightly.stores import JudgedNight
 from judge.nightly.trend_page import write_trend_page
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import RunIdentity, parse_inputs, read_config
+from judge.runs.load import CONFIG_FILE, RunIdentity, parse_inputs, read_config
 from judge.runs.record_json import to_json
 from judge.runs.run_result import RunResult
 from judge.store import store_files
@@ -367,8 +367,12 @@ class _NightJob:
         if is_interrupted and read_config(last).identity == self.canaries.identity:
             return last.path
         finished = (last.path / "results.json").exists()
-        if not finished or not assessor_drift.load_canary_grades(last).is_available(context.options):
-            # Another assessor may continue than the one that began.
+        is_judging = (night / CONFIG_FILE).exists()
+        if not (
+            finished and is_judging and assessor_drift.load_canary_grades(last).is_available(context.options)
+        ):
+            # Another assessor may continue than the one that began. These canaries say nothing about the night
+            # where no pair of the pool was judged after them.
             store_files.remove_store(store)
             return last.path
         # Another assessor can only judge pairs that have no verdict yet.

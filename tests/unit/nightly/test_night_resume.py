@@ -38,13 +38,16 @@ def ask_at(project: NightlyProject, address: str) -> None:
 # --- gone on with by another assessor
 
 
-def test_an_assessor_that_is_swapped_between_canaries_and_run_is_drift(project: NightlyProject) -> None:
+@pytest.mark.parametrize("drifted_start", [0, 1])
+def test_an_assessor_that_is_swapped_while_a_night_is_judged_is_drift(
+    project: NightlyProject, drifted_start: int
+) -> None:
     freeze(project)
     day = project.begin_day(edit=reword_snippets)
-    project.fail_after_canaries(day)
-    make_calls_older(project.nights / day / "canaries" / "verdicts.sqlite")
-    project.judge.swapped = 0.5
-    record = project.run_night(day)
+    for start, top in enumerate(("max_calls = 130", "")):  # the first start judges two pairs of the pool
+        project.configure(RULES, top)
+        project.judge.swapped = 0.5 if start == drifted_start else 0.0
+        record = project.run_night(day)
     assert (record["status"], record["regression_test"]["rows"]) == ("assessor drift", [])
     assert [path.name for path in sorted((project.nights / day).glob("canaries*"))] == [
         "canaries",

@@ -62,6 +62,19 @@ def test_a_night_of_drift_pays_for_its_canaries_alone(project: NightlyProject) -
     assert project.run_night(project.begin_day())["status"] == "fine"
 
 
+def test_the_canaries_of_the_start_that_judges_the_night_decide(project: NightlyProject) -> None:
+    freeze(project)
+    project.configure(STOP)
+    project.judge.swapped = 0.5
+    day, before = project.begin_day(), project.calls
+    assert project.run_night(day)["status"] == "assessor drift"
+    project.judge.swapped = 0.0
+    project.configure(RULES)
+    record = project.run_night(day)
+    assert (record["status"], record["canaries"]["drift"], record["reasons"]) == ("fine", False, [])
+    assert project.calls - before == record["cost_total"]["calls"] > 2 * CANARY_CALLS
+
+
 def test_the_report_of_an_earlier_start_has_the_status_of_the_night(project: NightlyProject) -> None:
     freeze(project)
     project.configure(STOP, f"max_calls = {CANARY_CALLS + 2}")
