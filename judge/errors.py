@@ -2,7 +2,8 @@
 
     JudgeError
     ├── InputError             a dataset, option or file is wrong             exit 2
-    │   └── SetupError         a key, an extra or a model name is missing     exit 2
+    │   ├── SetupError         a key, an extra or a model name is missing     exit 2
+    │   └── FileInUse          another process works on it                    exit 2
     ├── RunIncomplete          work stopped before it was complete            exit 3
     │   ├── Interrupted        Ctrl-C or a signal stopped it                  exit 130
     │   └── LimitReached       `max_calls` or `budget` covers no more calls   exit 3
@@ -108,6 +109,9 @@ class JudgeError(Exception):
     `template` is the message in English with its values in braces; `values` are these by name.
     """
 
+    #: The exit code of a command that ends with this error.
+    exit_code = 3
+
     def __init__(self, template: str, /, **values: object) -> None:
         super().__init__(template if isinstance(template, Message) else Message(template, **values))
 
@@ -128,9 +132,15 @@ class JudgeError(Exception):
 class InputError(JudgeError):
     """A dataset, option or file is wrong; the message names location and value, and says what to do."""
 
+    exit_code = 2
+
 
 class SetupError(InputError):
     """A key, an extra or a model is missing; the message says what to set or install."""
+
+
+class FileInUse(InputError):
+    """Another process works on a file or a folder."""
 
 
 class RunIncomplete(JudgeError):
@@ -139,6 +149,8 @@ class RunIncomplete(JudgeError):
 
 class Interrupted(RunIncomplete):
     """Ctrl-C or a signal stopped the run; the same command resumes it."""
+
+    exit_code = 130
 
 
 class LimitReached(RunIncomplete):

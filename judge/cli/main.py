@@ -36,7 +36,6 @@ from judge.messages import Message
 #: Errors of the disk or of its permissions: neither a bug of judge nor a mistake in the input.
 _REFUSED = DISK_ERRORS | {errno.EACCES, errno.EPERM, errno.EROFS}
 #: Exit code of a command that a person or a signal stopped, as shells have it for Ctrl-C.
-_EXIT_INTERRUPTED = 130
 
 
 class _Commands(CommandGroup):
@@ -167,7 +166,7 @@ def _find_exit_code(arguments: Sequence[str]) -> int:
         code = error.exit_code
     except SystemExit as error:
         code = error.code
-    if code == _EXIT_INTERRUPTED:  # typer's, after KeyboardInterrupt before or after requests
+    if code == Interrupted.exit_code:  # typer's, after KeyboardInterrupt before or after requests
         raise Interrupted("interrupted")
     sys.stdout.flush()
     return code if isinstance(code, int) else 0 if code is None else 1
@@ -175,6 +174,4 @@ def _find_exit_code(arguments: Sequence[str]) -> int:
 
 def _report(error: JudgeError) -> int:
     print_error(error)
-    if isinstance(error, Interrupted):
-        return _EXIT_INTERRUPTED
-    return 2 if isinstance(error, InputError) else 3
+    return error.exit_code

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, TextIO
 
-from judge.errors import DISK_ERRORS, InputError, StoreError, explain_error
+from judge.errors import DISK_ERRORS, FileInUse, InputError, StoreError, explain_error
 from judge.messages import Message
 
 # Windows has neither flag: symbolic links need a privilege there, and bytes have a mode of their own.
@@ -242,8 +242,9 @@ def explain_unusable(path: Path, problem: Message, error: OSError) -> InputError
 def hold_lock(lock: Path, path: Path, busy: Message, unusable: Message, wait: float = 0) -> Iterator[None]:
     """Hold the lock file `lock` for this process; its folder is made when absent.
 
-    Raises InputError about `path`: `busy` when another process holds it after `wait` seconds, and `unusable`
-    with the system's reason when the file cannot be made; StoreError when the disk is full or fails.
+    Raises FileInUse with `busy` about `path` when another process holds it after `wait` seconds, InputError
+    with `unusable` and the system's reason when the file cannot be made; StoreError when the disk is full or
+    fails.
     """
     from filelock import FileLock, Timeout  # slow to import, and `judge --help` needs no lock
 
@@ -255,7 +256,7 @@ def hold_lock(lock: Path, path: Path, busy: Message, unusable: Message, wait: fl
             os.close(open_for_append(lock))
         lock_file.acquire(timeout=wait)
     except Timeout:
-        raise InputError("{file}: {problem}", file=path, problem=busy) from None
+        raise FileInUse("{file}: {problem}", file=path, problem=busy) from None
     except OSError as error:
         raise explain_unusable(path, unusable, error) from error
     try:

@@ -18,14 +18,15 @@ from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.client.budget import SpendLimit
 from judge.config.environment import copy_environment
+from judge.config.nightly import NightlyConfig
 from judge.config.option_types import is_day
 from judge.config.run import Config
 from judge.config.toml_file import read_section
 from judge.dataset.stored_dataset import PooledDataset
-from judge.errors import InputError, Interrupted, StoreError
+from judge.errors import FileInUse, InputError, Interrupted, JudgeError, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
-from judge.messages import ENGLISH, Message, NameList, Translator
+from judge.messages import ENGLISH, Message, NameList, Translator, join_messages
 from judge.nightly import assessor_drift, notifications, spending, stores
 from judge.nightly.baseline import (
     SET_BASELINE_COMMAND,
@@ -89,9 +90,35 @@ def run_nightly(
     """Run the night of `day` that `toml` asks for, or what is left of it, and notify in the language of `t`.
 
     `canary_progress` follows the judging of canaries, `progress` that of the engines' results.
-    Raises InputError before anything is paid when an option, the dataset or `day` is wrong, or another
-    process works on these nights; Interrupted after Ctrl-C; StoreError when the disk is full.
+    Raises InputError before anything is paid when an option, the dataset or `day` is wrong; FileInUse when
+    another process works on these nights; Interrupted after Ctrl-C; StoreError when the disk is full. The
+    webhook gets a notice of an InputError and of a StoreError.
     """
+    try:
+        return _run_night(toml, day, progress, canary_progress, t)
+    except (InputError, StoreError) as error:
+        if is_day(day) and not isinstance(error, FileInUse):
+            _notify_of_error(toml, day, error, t)
+        raise
+
+
+def _notify_of_error(toml: Path, day: str, error: JudgeError, t: Translator) -> None:
+    """Send a notice to the webhook, if `toml` names one; add to the message of the error why that failed."""
+    environ = copy_environment()
+    try:
+        options = NightlyConfig.load(read_section(toml, "nightly"), toml)
+        webhook = notifications.Webhook.from_options(options.webhook, environ) if options.webhook else None
+    except InputError:  # the options of the webhook are wrong, or cannot be read
+        return
+    if webhook is not None:
+        folder = RunFolder(Path(options.folder) / day)
+        if problem := notifications.send_error(folder, webhook, environ, day, error, t):
+            error.message = join_messages([error.message, problem])
+
+
+def _run_night(
+    toml: Path, day: str, progress: _Listener, canary_progress: _Listener, t: Translator
+) -> NightReport:
     context, environ = load_context(toml, day), copy_environment()
     folder, webhook_options = context.folder, context.options.webhook
     with context.options.source.add_error_context():
@@ -371,8 +398,8 @@ class _NightJob:
         if not (
             finished and is_judging and assessor_drift.load_canary_grades(last).is_available(context.options)
         ):
-            # Another assessor may continue than the one that began. These canaries say nothing about the night
-            # where no pair of the pool was judged after them.
+            # Another assessor may continue than the one that began. These canaries say nothing about a night
+            # in which no pair of the pool was judged after them.
             store_files.remove_store(store)
             return last.path
         # Another assessor can only judge pairs that have no verdict yet.

@@ -31,12 +31,12 @@ from yarl import URL
 
 from judge.characters import escape_controls
 from judge.config.nightly import WebhookKind, WebhookOptions
-from judge.errors import InputError, explain_error
+from judge.errors import InputError, JudgeError, explain_error
 from judge.files.filesystem import read_text
 from judge.files.json_text import dump_json
 from judge.messages import ENGLISH, Message, Translator
 from judge.models.error_mapping import shorten
-from judge.models.redaction import mask
+from judge.models.redaction import find_secrets, mask
 from judge.models.server import is_address
 from judge.nightly import night_texts
 from judge.nightly.night_texts import NightMessage
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 #: The last message sent to the webhook, in English and without its link; the same one is not sent twice.
 _SENT_FILE = "webhook.txt"
+#: The errors of the night that were sent to the webhook, in English, one in a line.
+_SENT_ERRORS_FILE = "webhook-errors.txt"
 #: The most bytes of a message in UTF-8; Feishu and DingTalk take 20 kB, WeCom less.
 _MESSAGE_BYTES = 12_000
 _WECOM_BYTES = 4_096
@@ -110,24 +112,70 @@ def _send(
     A message that differs in its link or language alone is the same: the page of a job has another address on
     each start, and a person who starts the night again can have another language than its schedule.
     """
-    link = webhook.link.replace("{date}", record.date.isoformat()) or _make_job_url(environ)
-    max_bytes = (_WECOM_BYTES if webhook.kind == "wecom" else _MESSAGE_BYTES) - len(f"\n{link}".encode())
-    text = "\n".join((*_truncate_lines(_list_lines(message), max_bytes), *filter(None, [link])))
+    text = _make_text(webhook, environ, record.date.isoformat(), _list_lines(message))
     # In another language it is the same message.
     sent = "\n".join((webhook.kind, *_list_lines(night_texts.make_message(record)), ""))
     with suppress(OSError, UnicodeDecodeError):
         if read_text(files.path / _SENT_FILE) == sent:
             return t("webhook: {kind} message was sent before", kind=webhook.kind)
     if problem := post_message(webhook, text, record):
-        return t(
-            "webhook: {kind} message was not sent: {error}; to send it again, run judge nightly with --date"
-            " {day}",
-            kind=webhook.kind,
-            error=Message(problem),
-            day=record.date.isoformat(),
-        )
+        return t(_describe_failure(webhook, problem, record.date.isoformat()))
     files.write(_SENT_FILE, [sent])
     return t("webhook: {kind} message was sent", kind=webhook.kind)
+
+
+def _make_text(webhook: Webhook, environ: Mapping[str, str], day: str, lines: Iterable[str]) -> str:
+    """Return the message with the first lines, as far as there is room, and its link."""
+    link = webhook.link.replace("{date}", day) or _make_job_url(environ)
+    max_bytes = (_WECOM_BYTES if webhook.kind == "wecom" else _MESSAGE_BYTES) - len(f"\n{link}".encode())
+    return "\n".join((*_truncate_lines(lines, max_bytes), *filter(None, [link])))
+
+
+def _describe_failure(webhook: Webhook, problem: str, day: str) -> Message:
+    return Message(
+        "webhook: {kind} message was not sent: {error}; to send it again, run judge nightly with --date"
+        " {day}",
+        kind=webhook.kind,
+        error=Message(problem),
+        day=day,
+    )
+
+
+def send_error(
+    files: RunFolder,
+    webhook: Webhook,
+    environ: Mapping[str, str],
+    day: str,
+    error: JudgeError,
+    t: Translator = ENGLISH,
+) -> Message | None:
+    """Send to the webhook that the night of `day` ended with an error, unless it was sent before.
+
+    Return why it was not sent. `files` is the folder of the night. Where the disk takes no file, each start
+    sends the error.
+    """
+
+    def format_error(translator: Translator) -> str:
+        secrets = (*find_secrets(environ), webhook.secret, webhook.url)
+        return escape_controls(mask(" ".join(translator(error.message).split()), *secrets))
+
+    sent: list[str] = []
+    with suppress(OSError, UnicodeDecodeError):
+        sent = read_text(files.path / _SENT_ERRORS_FILE).splitlines()
+    if format_error(ENGLISH) in sent:
+        return None
+    lines = (
+        t("judge {date}: the night ended with an error", date=day),
+        format_error(t),
+        t("exit code {code}", code=error.exit_code),
+    )
+    if problem := post_message(webhook, _make_text(webhook, environ, day, lines)):
+        return _describe_failure(webhook, problem, day)
+    with suppress(OSError, JudgeError):
+        files.check_no_link()
+        files.path.mkdir(parents=True, exist_ok=True)
+        files.write(_SENT_ERRORS_FILE, [f"{line}\n" for line in (*sent, format_error(ENGLISH))])
+    return None
 
 
 def _list_lines(message: NightMessage) -> list[str]:
@@ -237,7 +285,7 @@ class Webhook:
         secret = _read_secret(environ, options.secret_env) if options.secret_env else ""
         return cls(options.kind, url, secret, options.link)
 
-    def make_request(self, text: str, record: NightRecord) -> tuple[str, JsonDict]:
+    def make_request(self, text: str, record: NightRecord | None = None) -> tuple[str, JsonDict]:
         """Return the address to post to and the JSON body; a signature is of the current time."""
         url, now = self.url, time.time()
         match self.kind:
@@ -259,7 +307,8 @@ class Webhook:
             case "slack":
                 return url, {"text": escape(text, quote=False)}
             case "json":
-                return url, {"text": text, "night": to_json(record, with_defaults=True)}
+                night = None if record is None else to_json(record, with_defaults=True)
+                return url, {"text": text, "night": night}
 
 
 def _read_secret(environ: Mapping[str, str], name: str) -> str:
@@ -270,10 +319,16 @@ def _read_secret(environ: Mapping[str, str], name: str) -> str:
 
 
 def post_message(
-    webhook: Webhook, text: str, record: NightRecord, *, pause: float = 1.0, timeout: float = _TIMEOUT
+    webhook: Webhook,
+    text: str,
+    record: NightRecord | None = None,
+    *,
+    pause: float = 1.0,
+    timeout: float = _TIMEOUT,
 ) -> str:
     """Post the text about a night, with retries; return the error, empty without one.
 
+    A night that ended with an error has no `record`.
     `pause` is the first wait between two attempts in seconds, `timeout` the limit of a whole attempt.
     """
     retrying = Retrying(

@@ -4,7 +4,9 @@ import pytest
 
 from judge.errors import InputError
 from judge.nightly import baseline, job
+from judge.nightly.context import lock_nights
 from tests.support.command_line import run_judge
+from tests.support.fake_server import LoopbackServer, Reply
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze
 
 
@@ -21,6 +23,56 @@ def test_a_day_that_is_empty_is_not_today(project: NightlyProject) -> None:
     done = run_judge("nightly", project.toml, "--date", "")
     assert (done.returncode, project.calls) == (2, 0)
     assert "--date is ''" in done.stderr
+
+
+def test_an_error_that_ends_a_night_is_sent_to_the_webhook_once(project: NightlyProject) -> None:
+    hidden = "canary-9e41-not-like-a-key"
+
+    def configure(top: str = "") -> None:
+        project.configure(RULES, top)
+        with project.toml.open("a", encoding="utf-8") as file:
+            file.write('webhook = { kind = "json", url_env = "HOOK", link = "https://ci.example/{date}" }\n')
+
+    with LoopbackServer(lambda request: Reply(body="ok")) as hook:
+
+        def run_night(day: str, *words: str) -> str:
+            url = f"{hook.url}/hook/tokentokentoken"
+            done = run_judge("nightly", project.toml, "--date", day, *words, HOOK=url, MY_KEY=hidden)
+            assert done.returncode in (2, 3)
+            assert "webhook" not in done.stderr
+            return done.stderr.removeprefix("judge: ").strip()
+
+        configure()
+        error = run_night("2026-06-01")
+        assert "2026-06-01.jsonl: no such file" in error
+        run_night("2026-06-01", "--ui-lang", "zh")
+        run_night("2026-06-02", "--ui-lang", "zh")
+        configure(f'store = "/dev/null/{hidden}"')
+        day = project.begin_day()
+        run_night(day)
+        configure()
+        in_the_way = project.nights / f".verdicts.{day}.sqlite.part"
+        in_the_way.mkdir()
+        for _ in range(2):
+            run_night(day)
+        with lock_nights(project.nights, "another night"):
+            assert "in use by another night" in run_night("2026-06-03")
+    with LoopbackServer(lambda request: Reply(status=404, body="gone")) as closed:
+        done = run_judge("nightly", project.toml, "--date", "2026-06-04", HOOK=closed.url)
+        assert "webhook: json message was not sent: HTTP 404: gone; to send it again" in done.stderr
+    bodies = [request.body for request in hook.requests]
+    assert bodies[0] == {
+        "text": f"judge 2026-06-01: the night ended with an error\n{error}\nexit code 2"
+        "\nhttps://ci.example/2026-06-01",
+        "night": None,
+    }
+    texts = [str(body and body["text"]) for body in bodies]
+    assert [text.splitlines()[0].split()[1][:10] for text in texts] == ["2026-06-01", "2026-06-02", day, day]
+    assert "当晚的评测因错误而结束" in texts[1]
+    assert "/dev/null/***" in texts[2]
+    assert "exit code 3" in texts[3]
+    assert not any(hidden in text or "tokentoken" in text for text in texts)
+    assert all(hidden.encode() not in file.read_bytes() for file in project.nights.rglob("*.txt"))
 
 
 @pytest.mark.parametrize("place", ["/dev/null/x.sqlite", "{folder}/judge.toml", "{folder}"])
