@@ -40,9 +40,8 @@ from judge.nightly.record import (
     NightRecord,
     read_record,
 )
-from judge.records import MIN_COVERAGE
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import CONFIG_FILE, RunIdentity, load_run, load_summary, read_config
+from judge.runs.load import CONFIG_FILE, RunIdentity, load_run, load_summary, read_config, read_options
 from judge.runs.record_json import from_json, to_json
 
 #: The command that makes a run the baseline.
@@ -151,13 +150,13 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
             'the night stopped after the canaries, since the assessor had drifted; set judge_on_drift = "all"'
             " in [nightly], run judge nightly with its --date, and set the night"
         )
-    summary = load_summary(RunFolder(run))
-    if summary.coverage < MIN_COVERAGE:
+    summary, min_coverage = load_summary(RunFolder(run)), read_options(RunFolder(run)).min_coverage
+    if summary.coverage < min_coverage:
         return Message(
             "only {coverage:.2%} of its pairs are judged, and a baseline needs {min_coverage:.0%}; to judge"
             " the rest, run its judge run command again, or judge nightly with its --date",
             coverage=summary.coverage,
-            min_coverage=MIN_COVERAGE,
+            min_coverage=min_coverage,
         )
     if record and record.state == "unfinished":
         reasons = join_messages(record.missing or record.reasons)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison
@@ -82,7 +83,10 @@ def iter_facts(
         yield make_text("stability"), repeats
     for title, describe in (
         (make_text("panel"), assessor_sentences.describe_panel),
-        (make_text("self-test"), selftest_sentences.describe_selftests),
+        (
+            make_text("self-test"),
+            partial(selftest_sentences.describe_selftests, min_coverage=extras.min_coverage),
+        ),
         (make_text("labels"), assessor_sentences.describe_labels),
         (make_text("controls"), assessor_sentences.describe_controls),
         (make_text("near-duplicates"), assessor_sentences.describe_near_duplicates),

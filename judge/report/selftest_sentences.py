@@ -13,12 +13,14 @@ from judge.report.display_text import format_counted_share, format_share
 _FEW_PAIRS = 0.05
 
 
-def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterator[str]:
+def describe_selftests(
+    t: Translator, summary: Summary, run: str = "", min_coverage: float = MIN_COVERAGE
+) -> Iterator[str]:
     """Yield how each assessor of the run did in its self-test, or that it never had one.
 
     `run` is the folder of the run, unknown if empty. A self-test that is missing does not matter where people
-    gave nearly all grades, nor before the run has enough grades; where the assessor gave none, no self-test
-    does.
+    gave nearly all grades, nor where less than `min_coverage` has a grade; where the assessor gave none, no
+    self-test does.
     """
     if not summary.pairs:
         return
@@ -26,7 +28,7 @@ def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterat
     if labelled == 1:
         return
     missing = {name: entry for name, entry in summary.selftest.items() if entry.figures is None}
-    if labelled > 1 - _FEW_PAIRS or summary.coverage < MIN_COVERAGE:
+    if labelled > 1 - _FEW_PAIRS or summary.coverage < min_coverage:
         missing = {}
     for name, entry in summary.selftest.items():
         if entry.figures is not None:

@@ -69,7 +69,7 @@ def iter_run_parts(
         yield from iter_dimension_parts(name, dimension, order)
     run = shlex.quote(str(folder))
     yield from _describe_result(summary, run, min_coverage)
-    yield from selftest_sentences.describe_selftests(t, summary, run)
+    yield from selftest_sentences.describe_selftests(t, summary, run, min_coverage)
     if saved:
         yield t("results: {file}", file=folder / "results.json")
         yield t("report: {file}", file=folder / "report.html")

@@ -29,6 +29,9 @@ def test_a_run_that_misses_too_much_cannot_be_the_baseline(small_project: Nightl
     with pytest.raises(InputError, match=r"of its pairs are judged, and a baseline needs 99%"):
         job.set_baseline(run, small_project.nights)
     assert not (small_project.nights / "baseline" / "baseline.json").exists()
+    # The run can have a limit of its own.
+    pipeline.run(replace(config, max_calls=1, min_coverage=0.1))
+    assert job.set_baseline(run, small_project.nights).name == "half"
 
 
 def test_a_run_that_lost_a_file_cannot_be_the_baseline(small_project: NightlyProject) -> None:

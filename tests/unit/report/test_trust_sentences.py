@@ -183,7 +183,9 @@ def test_a_missing_self_test_is_named_with_the_command() -> None:
         "run judge selftest -m openai:m0 --base-url http://a/v1 --out runs/a and judge selftest -m openai:m1"
         " --out runs/a with the same options"
     ) in sentence
-    assert list(describe_selftests(ENGLISH, replace(add_selftests(missing), coverage=0.16))) == []
+    partly_judged = replace(add_selftests(missing), coverage=0.16)
+    assert list(describe_selftests(ENGLISH, partly_judged)) == []
+    assert len(list(describe_selftests(ENGLISH, partly_judged, min_coverage=0.1))) == 1
     # Members that are one model at two servers have the addresses in their names.
     named = replace(add_selftests(missing), selftest={"openai:o/x/graded at http://a/v1": missing})
     (sentence,) = describe_selftests(ENGLISH, named, "runs/a")
