@@ -150,7 +150,7 @@ class RunIncomplete(JudgeError):
 class Interrupted(RunIncomplete):
     """Ctrl-C or a signal stopped the run; the same command resumes it."""
 
-    exit_code = 130
+    exit_code = 130  # as shells have it for Ctrl-C
 
 
 class LimitReached(RunIncomplete):

@@ -35,7 +35,6 @@ from judge.messages import Message
 
 #: Errors of the disk or of its permissions: neither a bug of judge nor a mistake in the input.
 _REFUSED = DISK_ERRORS | {errno.EACCES, errno.EPERM, errno.EROFS}
-#: Exit code of a command that a person or a signal stopped, as shells have it for Ctrl-C.
 
 
 class _Commands(CommandGroup):
