@@ -1,8 +1,8 @@
 """What a prompt's template may do: a sandbox in which the time and the result have a limited size.
 
 Templates are untrusted. There is no `range`, and only filters and methods of strings whose result has a
-limited size. All products, joins and replacements of a block make at most 100,000 bits or characters. Loops,
-assignments and blocks in expressions are refused.
+limited size. All results of products, joins and replacements of a block have at most 100,000 bits or
+characters. Loops, assignments and blocks in expressions are refused.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,19 +22,19 @@ from judge.messages import Message, SeparatedNames
 FENCE_LINES = Message(
     "block 'user' must have one line '<<<{{ mark }}' and one line '{{ mark }}>>>', and no other mark"
 )
-#: The maximum size of what the products, joins and replacements of a block make together.
-_MAX_MADE = 100_000
+#: The maximum size of all results of products, joins and replacements in a block.
+_MAX_SIZE = 100_000
 
 
 class PromptContext(Context):
-    """The variables of a block that is rendered, and the size of what its expressions have made so far."""
+    """The variables of a block that is rendered, and the size of the results of its expressions so far."""
 
-    _made: float = 0
+    _size: float = 0
 
-    def count_made(self, size: float, problem: Message) -> None:
-        """Add the size of a result; raise SecurityError with `problem` when the block makes too much."""
-        self._made += size
-        if self._made > _MAX_MADE:
+    def add_size(self, size: float, problem: Message) -> None:
+        """Add the size of a result; raise SecurityError with `problem` when all results are too large."""
+        self._size += size
+        if self._size > _MAX_SIZE:
             raise SecurityError(problem)
 
 
@@ -44,7 +44,7 @@ def _replace(context: PromptContext, text: object, old: str, new: str, count: in
     source, old, new = str(text), str(old), str(new)
     times = source.count(old) if count is None or count < 0 else min(count, source.count(old))
     added = max(0, times * (len(new) - len(old)))
-    context.count_made(added, Message("replace adds more than {most:,} characters", most=_MAX_MADE))
+    context.add_size(added, Message("replace adds more than {most:,} characters", most=_MAX_SIZE))
     return source.replace(old, new, times)
 
 
@@ -52,10 +52,10 @@ def _replace(context: PromptContext, text: object, old: str, new: str, count: in
 def _join(context: PromptContext, values: Iterable[object], separator: str = "") -> str:
     """Return `values` joined; raise SecurityError when the result has too many characters."""
     texts, between = [], str(separator)
-    problem = Message("join makes more than {most:,} characters", most=_MAX_MADE)
+    problem = Message("join makes more than {most:,} characters", most=_MAX_SIZE)
     for value in values:
         texts.append(str(value))
-        context.count_made(len(texts[-1]) + len(between), problem)
+        context.add_size(len(texts[-1]) + len(between), problem)
     return between.join(texts)
 
 
@@ -115,9 +115,9 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         bits = left.bit_length() if isinstance(left, int) else 64
         length = max(len(operand) if isinstance(operand, str) else 0 for operand in (left, right))
         problem = Message(
-            "{operator} makes more than {most:,} characters or bits", operator=operator, most=_MAX_MADE
+            "{operator} makes more than {most:,} characters or bits", operator=operator, most=_MAX_SIZE
         )
-        context.count_made((bits if operator == "**" else length) * times, problem)
+        context.add_size((bits if operator == "**" else length) * times, problem)
         return super().call_binop(context, operator, left, right)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ANN401
