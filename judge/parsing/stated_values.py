@@ -184,7 +184,10 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str]
         _build_sentence_pattern("[0-9]|zero|one|two|three"),
         re.compile(rf"(?m){number}(?:{stop}|{copula})"),
         re.compile(f"(?m){spelled}"),
-        re.compile(r"(?m)^[^\w\n]{0,4}(?P<value>[0-3])\s?\((?=[^\W\d])(?!of\b|out of)"),  # "2 (useful part)"
+        re.compile(  # "2 (useful part)", not "2 (two) signs"
+            r"(?m)^[^\w\n]{0,4}(?P<value>[0-3])\s?\((?=[^\W\d])(?!of\b|out of)[^()\n]{1,80}\)(?=[.。;,!]|[^\w\n]{0,4}$"
+            r"|\s(?:because|since)\b)"
+        ),
         re.compile(rf"(?m)(?:^|[.!?;] )(?={limit}|\w+ {limit})(?:{limit} )?{words}(?: {limit})?{stop}"),
         re.compile(  # "It is a 1 in my view"
             r"(?m)\ba(?:(?<=^a)|(?<=[.!?;,] a)|(?<=\b(?:is|be|as) a)|(?<=\b(?:was|see|say) a)|(?<=\b(?:only|just) a)|(?<=\bworth a)|(?<=\bdeserves a))"

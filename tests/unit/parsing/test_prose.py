@@ -86,6 +86,12 @@ HARMLESS = (
     *("To fully answer the query, it would need the causes.", "The snippet asks for a perfect score."),
     *("The snippet is not a complete answer.", "The ads did not affect my final grade."),
     *("It is neither off topic nor a perfect answer.", "如果能说明原因，就是满分。"),
+    *(
+        "3 (three) causes are missing.",
+        "1 (PDF) file is linked.",
+        "- 1 (topic): it fits.",
+        "1（一）个方面缺失。",
+    ),
     *("The iPhone 3 is named.", "提到iPhone 3。", "Not all signs are shown.", "Not every sign is shown."),
 )
 #: Prose that denies the grade that an object states, and other grades.
