@@ -125,9 +125,9 @@ def _find_largest(
 ) -> tuple[Floats, Bools]:
     """Return the largest |t| of each resample by measure, (measures, resamples), and the columns that count.
 
-    Those are the `tested` (measures × columns,) without the ones that lack variance in more than 5% of the
-    resamples: the resamples of such a column say little about its mean. `scale` has their largest squares,
-    `se` the standard errors of their means.
+    Those are the `tested` (measures × columns,) without the ones that lack variance in more of the resamples
+    than the error of a family, 5% divided by `families`: the resamples of such a column say little about its
+    mean. `scale` has their largest squares, `se` the standard errors of their means.
     """
     maxima, lacking = _find_maxima(resample(), tested, scale, se, measures)
     often: Bools = tested & (lacking > ALPHA / families * len(maxima))

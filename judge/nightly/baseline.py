@@ -125,7 +125,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
         queries=len(loaded.dataset.queries),
         engines=tuple(loaded.dataset.engines),
         canaries=bool(canaries),
-        # One that became the shared store is there no more.
+        # A store that took the place of the shared one no longer exists.
         quarantined_store=store.name if store and store.exists() else None,
     )
     folder = nights / _BASELINE_FOLDER

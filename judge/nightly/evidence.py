@@ -229,11 +229,8 @@ def _find_frequent_errors(run: RunResult) -> dict[str, str]:
 
 def _find_unavailable_engines(context: NightContext, run: RunResult) -> Mapping[str, str]:
     """Return a sentence for each engine that lacks answers; the last one ends with what to do."""
-    errors, engines, max_missing = (
-        _find_frequent_errors(run),
-        run.summary.engines,
-        context.options.max_missing,
-    )
+    errors, engines = _find_frequent_errors(run), run.summary.engines
+    max_missing = context.options.max_missing
     if context.baseline:
         unavailable = dataset_changes.find_unavailable(engines, context.baseline.engines, max_missing, errors)
     else:

@@ -45,7 +45,7 @@ _MESSAGE_SENTENCE_LENGTH = 500
 #: The most engines that the title of a message names.
 _ENGINES_IN_TITLE = 2
 #: How changes and the ends of their intervals are printed.
-_CHANGE_FORM = "+.3f"
+_CHANGE_FORMAT = "+.3f"
 #: A name, and characters that could begin markup within a line, and HTML.
 _NAME = re.compile(f"{ISOLATE}(.*?){END}")
 _ESCAPED = re.compile(rf"{_NAME.pattern}|[\\`*_\[\]<>&~#|]")
@@ -164,7 +164,7 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator) -> st
         return t("{engine} {outcome}: {measure} has no value on both nights", **subject)
     interval, p = "", outcome.p_holm
     if outcome.ci95:
-        interval = t("; 95%: {range}", range=format_plain_range(t, outcome.ci95, _CHANGE_FORM))
+        interval = t("; 95%: {range}", range=format_plain_range(t, outcome.ci95, _CHANGE_FORMAT))
     certainty = "" if p is None else t(", p (Holm) {p}", p=format_p_value(p))
     return t(
         "{engine} {outcome}: {measure} {change} ({before} to {after} on the pool of both nights{interval})"
@@ -319,7 +319,7 @@ def _shorten_sentence(text: str) -> str:
 
 
 def _format_signed(value: float | None) -> str:
-    return format_plain_number(value, _CHANGE_FORM)
+    return format_plain_number(value, _CHANGE_FORMAT)
 
 
 def format_terminal(message: NightMessage, link: str, t: Translator) -> list[str]:
