@@ -68,6 +68,13 @@ _FOR_ALL = (
         Message("add the missing texts to the dataset and {on_change}: stored judgments are not paid again"),
     ),
     ({CONTENT_FILTER}, Message("the refusal of a content filter is final: {on_filter}")),
+    (
+        {CONTENT_FILTER, *UNKNOWN_TEXT},
+        Message(
+            "add the missing texts to the dataset and {on_change}; the refusal of a content filter is final:"
+            " {on_filter}"
+        ),
+    ),
     ({"truncated"}, Message("raise --max-tokens and {on_change}")),
     ({"bad_request"}, Message("{again} to get the rest; if the server refuses these again, {on_refusal}")),
     (PARSE_ERROR_KINDS, Message("{again} to get the rest; if the model replies so again, {on_refusal}")),
@@ -76,7 +83,7 @@ _FOR_ALL = (
 #: The same where `count` failures are of this kind.
 _FOR_SOME = {
     CONTENT_FILTER: Message(
-        "{again} to get the rest, except for {count:,} that a content filter refused: for these {on_filter}"
+        "{again} to get the rest, except for {count:,} that a content filter refused: {on_filter}"
     ),
     TEXT_MISSING: Message(
         "{again} to get the rest, except for {count:,} without a text: add the missing texts to the dataset"

@@ -25,7 +25,18 @@ AGAIN = "run it again to get the rest"
         ({"no_text": 1, "text_cut": 1}, 0, "add the missing texts to the dataset and judge it again (judge"),
         ({"text_cut": 1}, 0, "raise max_chars and judge it again (judge run needs another --out): stored"),
         ({"content_filter": 2}, 0, "the refusal of a content filter is final: judge them with another model"),
-        ({"content_filter": 2, "no_text": 1}, 0, f"{AGAIN}, except for 2 that a content filter refused: for"),
+        (
+            {"content_filter": 2, "no_text": 1},
+            0,
+            "add the missing texts to the dataset and judge it again (judge run needs another --out); the"
+            " refusal of a content filter is final: judge them with another model",
+        ),
+        (
+            {"content_filter": 2, "transport": 1},
+            0,
+            f"{AGAIN}, except for 2 that a content filter refused: judge them with another model",
+        ),
+        ({"content_filter": 2}, 1, f"{AGAIN}, except for 2 that a content filter refused: judge them"),
         ({"no_quorum": 1}, 0, f"{AGAIN}; the refusals of a content filter are final"),
         ({"malformed": 1, "ambiguous": 1}, 0, f"{AGAIN}; if the model replies so again, judge them with"),
         ({"bad_request": 1}, 0, f"{AGAIN}; if the server refuses these again, judge them with another"),
