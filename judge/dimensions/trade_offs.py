@@ -157,6 +157,8 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     for a, b in combinations(run.dataset.engines, 2):
         both = [(totals.get((a, query_id)), totals.get((b, query_id))) for query_id in run.dataset.queries]
         differences = [one - other for one, other in both if one is not None and other is not None]
+        if sum(differences) < 0:  # as in comparisons, the engine with the higher mean comes first
+            a, b, differences = b, a, [-difference for difference in differences]
         engine_pairs.append(EnginePair(a, b, "total, difference", average_values(differences, -1.0, 1.0)))
     measure_of = {RELEVANCE: f" ({run.spec.measures[0]})"}
     shares = SeparatedNames(

@@ -172,6 +172,10 @@ def test_the_total_is_the_mean_of_the_parts_by_their_weights(tmp_path: Path) -> 
     assert total.remarks == (
         "shares of the total: relevance (RR@2) 0.5, recall 0.125, quality 0.125, diversity 0.25",
     )
+    by_quality = measure_total(replace(run, dimensions=dimensions), DimensionOptions(weights=("quality=1",)))
+    differences = {(pair.a, pair.b): pair.mean.mean for pair in by_quality.summary.pairs}
+    assert ("a", "b") not in differences
+    assert differences["b", "a"] == 0.75
 
 
 def test_the_total_of_a_finished_run_takes_the_dimensions_that_it_has(tmp_path: Path) -> None:
