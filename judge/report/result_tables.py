@@ -44,6 +44,8 @@ Place: TypeAlias = Literal["terminal", "page"]
 class Column:
     """A column of a table: its title and a value for each row; numbers are written by `format_spec`.
 
+    Words, which a page writes from the left, are `Bilingual`; a `str` is a number that is formatted already.
+
     `note` explains it. A column that is `only` in one place is left out in the other. On a page, one that
     `is_under` stands in small letters under the values of the column before it.
     """
@@ -57,7 +59,7 @@ class Column:
 
     @property
     def is_text(self) -> bool:
-        """Whether the values are words, which a page writes from the left, and not numbers."""
+        """Whether the values are words."""
         return any(isinstance(value, Bilingual) for value in self.values)
 
     def list_texts(self, place: Place) -> list[Bilingual]:
