@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Set
 from contextlib import suppress
-from datetime import datetime, time
+from datetime import date, datetime, time
 from decimal import Decimal
 from functools import lru_cache
 from math import isfinite
@@ -105,8 +105,7 @@ def _check_name(value: str) -> str | None:
 def parse_text(location: str, name: str, value: object) -> str:
     """Return the text in field `name`, empty where it is missing; raise InputError with `location`.
 
-    Numbers, dates and bytes of UTF-8, as some tables hold texts, become texts. A time stamp at midnight is a
-    date: tables have no type for dates.
+    Numbers, dates and bytes of UTF-8, as some tables hold texts, become texts.
     """
     if value is None or isinstance(value, str):
         return str.__str__(value or "")  # plain, also from a subclass, such as that of Beautiful Soup
@@ -117,9 +116,15 @@ def parse_text(location: str, name: str, value: object) -> str:
         raise InputError(
             "{place}: field {name!r} is {value!r:.80}, not text", place=location, name=name, value=value
         )
-    if isinstance(value, datetime) and value.time() == time():
-        value = value.date()
-    return str(value)
+    return format_time(value) if isinstance(value, date | time) else str(value)
+
+
+def format_time(value: date | time) -> str:
+    """Return a date, a time or both as `2026-05-01 12:30:00`.
+
+    A time stamp at midnight is a date: tables have no type for dates.
+    """
+    return str(value.date() if isinstance(value, datetime) and value.time() == time() else value)
 
 
 def parse_optional_text(location: str, name: str, value: object) -> str | None:

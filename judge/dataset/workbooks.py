@@ -5,13 +5,14 @@ import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import date, datetime, time
+from datetime import date, time
 from itertools import repeat, zip_longest
 from pathlib import Path
 from typing import IO, Any
 
 from judge.dataset import text_files
 from judge.dataset.text_files import Warn
+from judge.dataset.validation import format_time
 from judge.errors import InputError, SetupError, advise_install, explain_error
 from judge.messages import Message, SeparatedNames
 
@@ -165,10 +166,8 @@ def _format_cell(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).upper()
-    if isinstance(value, datetime) and value.time() == time():
-        value = value.date()
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
+    if isinstance(value, date | time):
+        return format_time(value)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), str(value))

@@ -14,11 +14,13 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
 from judge import example, pipeline
@@ -146,6 +148,17 @@ def expected_dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 def test_the_same_rows_are_the_same_dataset(tmp_path: Path, expected_dataset: Dataset, name: str) -> None:
     content = write_json_lines().encode() if name == "d.jsonl.gz" else FORMATS[name.removesuffix(".gz")]()
     assert read_file(write_content(tmp_path, name, content)) == expected_dataset
+
+
+def test_a_time_stamp_is_the_same_text_in_every_table(tmp_path: Path) -> None:
+    stamps = [datetime(2026, 5, 1, 12, 30), datetime(2026, 5, 1)]
+    rows = [{"query": "q", "rank": rank, "snippet": "s", "date": date} for rank, date in enumerate(stamps, 1)]
+    pandas.DataFrame(rows).to_parquet(tmp_path / "d.parquet")
+    workbook = write_workbook([[*rows[0]], *([*row.values()] for row in rows)])
+    write_content(tmp_path, "d.xlsx", workbook)
+    for name in ("d.parquet", "d.xlsx"):
+        [ranking] = read_file(tmp_path / name).rankings
+        assert [snippet.date for snippet in ranking.snippets] == ["2026-05-01 12:30:00", "2026-05-01"]
 
 
 @check_each("name", FORMATS)
