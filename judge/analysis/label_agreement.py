@@ -38,7 +38,7 @@ from judge.measure.grades import (
     pair_results,
 )
 from judge.measure.measures import Measure
-from judge.measure.ppi import MeasureCalibration, correct_engines
+from judge.measure.ppi import MeasureCalibration, correct_engines, cut_at_range
 from judge.measure.score import Scores, score_rankings
 from judge.messages import Message
 from judge.records import Dataset, Judgment, Pair, Pool, Query, Ranking, Scale, ScaleName, Snippet
@@ -280,7 +280,8 @@ def _calibrate_scores(
     calibrations: dict[str, CalibrationResult] = {}
     for at, measure in enumerate(people.measures):
         try:
-            calibrations[str(measure)] = correct_engines(people.engines, fully, *values[..., at])
+            calibration = correct_engines(people.engines, fully, *values[..., at])
+            calibrations[str(measure)] = cut_at_range(calibration, people.largest[at])
         except InputError as error:
             calibrations[str(measure)] = MissingCalibration(error.message)
     return calibrations

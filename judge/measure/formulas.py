@@ -33,6 +33,9 @@ def compute_gains(measure: Measure, scale: Scale) -> Floats:
 
 def find_largest_value(measure: Measure, scale: Scale, depth: int) -> float:
     """Return the largest value of `measure` on a query whose lists are judged down to `depth`."""
+    if measure.name in ("RBP", "ERR"):
+        length, top_gain = min(measure.choose_cutoff(depth), _BLOCK), compute_gains(measure, scale)[-1]
+        return float(apply_formula(measure, np.full(length, top_gain)))
     if measure.name != "DCG":
         return 1.0
     return _compute_ideal_dcg(measure.choose_cutoff(depth), float(compute_gains(measure, scale)[-1]))

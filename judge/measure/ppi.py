@@ -11,9 +11,9 @@ arXiv 2311.01453.)
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -188,6 +188,9 @@ class CorrectedDifference(CorrectedEngineMean):
     conclusion: str
 
 
+_Mean = TypeVar("_Mean", bound=CorrectedEngineMean)
+
+
 @dataclass(frozen=True, slots=True)
 class MeasureCalibration:
     """The means and differences of one measure, corrected by labels of people, and warnings."""
@@ -230,6 +233,24 @@ def correct_engines(
     warnings = _check_samples([*samples, *differences])
     corrected = {sample.engines[0]: correct_mean(sample, LEVEL) for sample in samples}
     return MeasureCalibration(corrected, tuple(_correct_differences(differences)), warnings)
+
+
+def cut_at_range(calibration: MeasureCalibration, largest: float) -> MeasureCalibration:
+    """Return the corrected means and differences, and their intervals, cut at the possible values.
+
+    `largest` is the largest value of the measure, 0 the smallest. The estimator does not know them.
+    """
+    return replace(
+        calibration,
+        engines={engine: _cut(mean, 0.0, largest) for engine, mean in calibration.engines.items()},
+        comparisons=tuple(_cut(difference, -largest, largest) for difference in calibration.comparisons),
+    )
+
+
+def _cut(mean: _Mean, smallest: float, largest: float) -> _Mean:
+    low, high = mean.ci95 or (0.0, 0.0)
+    corrected, low, high = (min(max(value, smallest), largest) for value in (mean.corrected, low, high))
+    return replace(mean, corrected=corrected, ci95=mean.ci95 and (low, high))
 
 
 def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -> tuple[str, ...]:

@@ -1,10 +1,13 @@
 """Published and hand-worked numbers. Each list stands alone, so that the pool is the list unless said."""
 
 from collections.abc import Sequence
+from math import log
 
 import pytest
 
 from judge.errors import InputError
+from judge.measure.formulas import find_largest_value
+from judge.measure.measures import parse_measures
 from judge.records import BINARY, GRADED, Scale
 from tests.unit.measure.judged_dataset import compute_value, compute_values, make_one_list, make_side_by_side
 
@@ -35,6 +38,25 @@ def test_reciprocal_rank_and_average_precision(ranks: set[int], rr: float, ap: f
 def test_granular_rr_averages_over_all_relevant_results(grades: list[int], mean: float) -> None:
     dataset = make_one_list(grades, "RR(granular) RR(granular)@1", scale=BINARY)
     assert list(compute_values(dataset).values()) == pytest.approx([mean, grades[0]])
+
+
+@pytest.mark.parametrize(
+    ("measure", "scale", "largest"),
+    [
+        ("RBP(p=0.8)@10", GRADED, 1 - 0.8**10),
+        # 7 / (8^rank · rank) over all ranks sums up to 7 · log(8 / 7), of which 8e-11 are below rank 10.
+        ("ERR@10", GRADED, 7 * log(8 / 7)),
+        ("ERR@2", BINARY, 1 / 2 + 1 / 4 / 2),
+        ("P@5", BINARY, 1.0),
+    ],
+)
+def test_the_largest_value_is_that_of_a_list_of_the_top_grade(
+    measure: str, scale: Scale, largest: float
+) -> None:
+    (parsed,) = parse_measures((measure,))
+    assert find_largest_value(parsed, scale, 20) == pytest.approx(largest, abs=1e-10)
+    dataset = make_one_list([scale.top] * 20, measure, scale=scale)
+    assert list(compute_values(dataset).values()) == pytest.approx([largest], abs=1e-10)
 
 
 def test_yes_no_yes_yes_no_yes() -> None:

@@ -17,6 +17,7 @@ from judge.measure.ppi import (
     compute_two_sided_p,
     correct_engines,
     count_reserve_queries,
+    cut_at_range,
     draw_queries_to_label,
 )
 from tests.support.cases import check_each
@@ -49,6 +50,21 @@ def test_orders_are_confirmed_reversed_or_left_open() -> None:
     assert {pair.outcome for pair in correct_engines(names, labelled, people, assessor).comparisons} == {
         "open"
     }
+
+
+def test_corrected_means_and_intervals_are_cut_at_the_largest_value() -> None:
+    """The interval of a is .682 to .739, that of b .598 to .663, and that of a - b .030 to .126."""
+    calibration = correct_engines(*draw_engines())
+    cut = cut_at_range(calibration, 0.6)
+    for engine, mean in cut.engines.items():
+        before = calibration.engines[engine]
+        ends = [min(end, 0.6) for end in (before.corrected, *(before.ci95 or ()))]
+        assert [mean.corrected, *(mean.ci95 or ())] == ends
+    assert cut.engines["a"].ci95 == (0.6, 0.6)
+    assert cut.comparisons == calibration.comparisons
+    first, second, _ = (pair.ci95 for pair in cut_at_range(calibration, 0.1).comparisons)
+    assert first == pytest.approx((0.0295095, 0.1), abs=1e-7)
+    assert second == (-0.1, -0.1)  # c - a is -.359 to -.215
 
 
 @pytest.mark.parametrize(("ahead", "outcome"), [(0.47, "open"), (0.49, "confirmed")])
