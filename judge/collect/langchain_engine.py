@@ -29,7 +29,7 @@ from judge.collect.responses import ResponseShape
 from judge.config.toml_file import TomlTable
 from judge.errors import InputError, JudgeError, RequestRejected, SetupError, advise_install
 from judge.files.json_text import dump_json
-from judge.messages import Message, SeparatedNames
+from judge.messages import Message, SeparatedNames, cut_value
 from judge.models.error_mapping import make_transport_error
 from judge.models.redaction import describe_setup_error, mask
 
@@ -239,7 +239,7 @@ def _parse_results(output: Any) -> list[_Result]:  # noqa: ANN401 - any class of
         names = [name for name in ("results", "organic", "organic_results") if name in output]
         output = output[names[0]] if names else output
     if not isinstance(output, list):
-        raise ValueError(f"no list of results in {output!r:.120}")
+        raise ValueError(f"no list of results in {cut_value(repr(output), 120)}")
     # Some wrappers return a single item {"Result": "No good … was found"} for no results.
     return [
         _parse_result(item) for item in output if not (isinstance(item, Mapping) and list(item) == ["Result"])

@@ -11,7 +11,7 @@ from judge.dataset.field_values import make_query_id, parse_optional_identifier
 from judge.dataset.rows import InputRecord, convert_values
 from judge.dataset.text_files import Warn, check_is_file, find_format, parse_object, read_nonblank_lines
 from judge.errors import InputError
-from judge.messages import Message
+from judge.messages import Message, cut_value
 
 _FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".txt")
 #: The names of the ids in the header of a .tsv file.
@@ -63,7 +63,7 @@ def read_query_file(path: Path, warn: Warn) -> list[QueryRow]:
 def _parse_query(place: str, row: InputRecord) -> QueryRow:
     text = row.get("query")
     if not isinstance(text, str) or not clean.clean_query(text):
-        description = Message("missing") if text is None else f"{text!r:.80}"
+        description = Message("missing") if text is None else cut_value(repr(text), 80)
         raise InputError(
             "{place}: field 'query' is {value}; every query needs visible text",
             place=place,

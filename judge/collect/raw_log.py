@@ -23,7 +23,7 @@ from judge.dataset.text_files import translate_read_errors
 from judge.errors import CallError, ErrorKind, InputError, RunIncomplete, StoreError, explain_error
 from judge.files.filesystem import LineLog, open_for_append, open_for_read
 from judge.files.json_text import dump_json
-from judge.messages import Message, NameList, SeparatedNames, join_messages
+from judge.messages import Message, NameList, SeparatedNames, cut_value, join_messages
 from judge.models.redaction import mask
 
 #: Why an engine was not asked that has given no error.
@@ -374,7 +374,7 @@ def _describe_wrong_paths(tallies: Iterable[tuple[ResultSource, EngineTally]]) -
                 " results in {tables}",
                 engines=engines,
                 path=path,
-                keys=SeparatedNames(f"{key:.40}" for key in keys) or Message("none"),
+                keys=SeparatedNames(cut_value(key, 40) for key in keys) or Message("none"),
                 tables=tables,
             )
         yield Message(

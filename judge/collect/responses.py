@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from judge.errors import CallError, RequestRejected, RetryableError
-from judge.messages import Message, SeparatedNames
+from judge.messages import Message, SeparatedNames, cut_value
 from judge.models.error_mapping import BAD_REQUEST, ErrorResponse, ErrorRule, JsonBody
 from judge.models.server import redact_url
 
@@ -157,7 +157,8 @@ def parse_results(shape: ResponseShape, body: str, *, is_later_page: bool = Fals
     unresponsive = _follow(shape.unresponsive, json_body) if shape.unresponsive else None
     if unresponsive and not results and not is_later_page:
         raise RetryableError(
-            "server_error", f"no engine answered: {json.dumps(unresponsive, ensure_ascii=False):.200}"
+            "server_error",
+            f"no engine answered: {cut_value(json.dumps(unresponsive, ensure_ascii=False), 200)}",
         )
     rows = [_make_row(shape, result) for result in results]
     if rows and not any(row["title"] or row["snippet"] for row in rows):
@@ -180,7 +181,7 @@ def parse_json_body(body: str) -> Any:  # noqa: ANN401 - any JSON
 
 def _shorten(body: str) -> str:
     """Return the beginning of a response on one line."""
-    return " ".join(body.split())[:_SHOWN_LENGTH]
+    return cut_value(" ".join(body.split()), _SHOWN_LENGTH)
 
 
 def find_keys_without_results(shape: ResponseShape, body: str) -> tuple[str, ...] | None:
@@ -226,7 +227,7 @@ def _make_no_text_error(shape: ResponseShape, results: Sequence[JsonBody]) -> Re
             count=len(results),
             title=SeparatedNames(map(repr, shape.title)),
             snippet=SeparatedNames(map(repr, shape.snippet)),
-            fields=SeparatedNames(f"{name!r:.40}" for name in fields) or Message("none"),
+            fields=SeparatedNames(cut_value(repr(name), 40) for name in fields) or Message("none"),
         ),
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from judge.dataset.text_files import Warn, read_lines
 from judge.errors import InputError, explain_error
-from judge.messages import Message, SeparatedNames
+from judge.messages import Message, SeparatedNames, cut_value
 
 _SEPARATORS = ",;\t|"
 _BEIR_COLUMNS = {"query-id": "query_id", "corpus-id": "docno"}
@@ -146,7 +146,7 @@ def make_header_error(
         "{place}: the header lacks {missing}; its columns are {columns}. {advice}",
         place=location,
         missing=missing,
-        columns=SeparatedNames(f"{cell!r:.60}" for cell in cells[:20]),
+        columns=SeparatedNames(cut_value(repr(cell), 60) for cell in cells[:20]),
         advice=advice or Message("Rename the columns that hold these"),
     )
 

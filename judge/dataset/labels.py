@@ -11,7 +11,7 @@ from judge.dataset.field_values import escape_column, unescape_candidates
 from judge.dataset.pool import canonicalise_url, group_rankings
 from judge.errors import InputError
 from judge.flags import EMPTY_SNIPPET, UNKNOWN_TEXT
-from judge.messages import Message, SeparatedNames
+from judge.messages import Message, SeparatedNames, cut_value
 from judge.records import (
     BINARY,
     EXPECTED,
@@ -236,7 +236,7 @@ def _describe_no_match(labels: Sequence[Label], pool: Pool, names: _RunNames) ->
 
 def _show_ids(query_ids: Iterable[str]) -> SeparatedNames:
     """Return the first three different ids, cut to 80 characters."""
-    return SeparatedNames(f"{query_id!r:.80}" for query_id in islice(dict.fromkeys(query_ids), 3))
+    return SeparatedNames(cut_value(repr(query_id), 80) for query_id in islice(dict.fromkeys(query_ids), 3))
 
 
 def describe_assumed_scale(labels: LabelSet, option: str) -> tuple[Message, ...]:

@@ -21,7 +21,7 @@ from judge.dataset.rows import InputRow, LocatedRow
 from judge.dataset.text_files import parse_json
 from judge.errors import InputError, explain_error
 from judge.files.stored_records import TemporaryLines, decode_line, encode_line
-from judge.messages import Message
+from judge.messages import Message, cut_value
 
 #: The engine of rows that name none.
 ONLY_ENGINE = "engine"
@@ -260,7 +260,7 @@ def _parse_rank(row: InputRow) -> int | None:
         raise InputError(
             "{place} is {value}, not a whole number from 1 to {most:,}; 1 is best",
             place=row.locate_field("rank"),
-            value=f"{value!r:.40}",
+            value=cut_value(repr(value), 40),
             most=_MAX_RANK,
         )
     return int(rank)  # plain, also from a subclass

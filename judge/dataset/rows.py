@@ -14,7 +14,7 @@ import msgspec
 
 from judge.dataset.field_values import parse_text
 from judge.errors import InputError
-from judge.messages import Message, NameList, OptionName, SeparatedNames
+from judge.messages import Message, NameList, OptionName, SeparatedNames, cut_value
 
 Parsed = TypeVar("Parsed")
 
@@ -156,7 +156,7 @@ class RowFormat:
             "{place}: there is no field 'snippet', only {fields}. If one of them holds the texts of results,"
             " name it: {option}. If the file holds queries only, get their results first: {command}",
             place=location,
-            fields=SeparatedNames(f"{name!r:.60}" for name in list(names)[:20]),
+            fields=SeparatedNames(cut_value(repr(name), 60) for name in list(names)[:20]),
             option=OptionName("--columns snippet=NAME"),
             command="judge collect FILE --engine NAME",
         )

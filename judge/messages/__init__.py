@@ -21,6 +21,7 @@ from judge.messages.catalogue import (
     OptionName,
     SeparatedNames,
     Translator,
+    cut_value,
     join_messages,
     round_count,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "Translator",
     "build_text",
     "build_texts",
+    "cut_value",
     "join_messages",
     "join_sentences",
     "make_text",

@@ -10,6 +10,7 @@ around a path, whose end nothing else shows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
@@ -22,9 +23,38 @@ from judge.messages.recognition import DEPTH, PLACE_PARTS, MessageIndex, is_quot
 
 #: The values that are places in a file; these are plain texts, because every row of a dataset has one.
 _PLACES = ("place", "other_place", "where")
-_FORMATTER = Formatter()
 #: Marks around a text of unknown direction, which a page shows nothing for.
 _ISOLATES = "\u2066\u2067\u2068\u2069"
+
+
+def cut_value(value: str, length: int) -> str:
+    """Return `value`, with an ellipsis in the place of what is beyond `length` characters.
+
+    Quotation marks around it stay closed.
+    """
+    if len(value) <= length:
+        return value
+    end = value[-1] if value[0] in "'\"" and value[-1] == value[0] else ""
+    return f"{value[: length - 1 - len(end)]}…{end}"
+
+
+class _Formatter(Formatter):
+    """Fills a template as `str.format`, with an ellipsis where a format such as `:.80` cuts a text."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        """Return the value in this format."""
+        cut = isinstance(value, str) and _CUT.fullmatch(format_spec)
+        return cut_value(str(value), int(cut[1])) if cut else format(value, format_spec)
+
+
+_FORMATTER = _Formatter()
+#: The format of a text that is cut after so many characters.
+_CUT = re.compile(r"\.(\d+)")
+
+
+def _format_english(template: str, values: Mapping[str, object]) -> str:
+    # That of the library is faster, and some loops make messages.
+    return _FORMATTER.vformat(template, (), values) if ":." in template else template.format_map(values)
 
 
 class Message(str):
@@ -39,7 +69,7 @@ class Message(str):
 
     def __new__(cls, template: str, /, **values: object) -> Self:
         """Return the English text of the template with the values in it."""
-        message = super().__new__(cls, template.format(**values) if values else template)
+        message = super().__new__(cls, _format_english(template, values) if values else template)
         message.template, message.values = template, values
         return message
 
@@ -281,7 +311,7 @@ def format_chinese(template: str, values: Mapping[str, object]) -> str:
         value = _FORMATTER.get_field(field, (), values)[0]
         if conversion:
             value = _FORMATTER.convert_field(value, conversion)
-        return format(value, spec)
+        return _FORMATTER.format_field(value, spec)
 
     return fill_chinese(template, render_field)
 
@@ -317,7 +347,7 @@ def _read_chinese() -> NullTranslations:
 
 #: The languages of messages, by the values of --ui-lang.
 UI_LANGUAGES: Mapping[str, Language] = {
-    "en": Language("en", NullTranslations, str.format_map),
+    "en": Language("en", NullTranslations, _format_english),
     "zh": Language("zh", _read_chinese, format_chinese),
 }
 ENGLISH = Translator(lambda: UI_LANGUAGES["en"])

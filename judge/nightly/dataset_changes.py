@@ -17,7 +17,7 @@ from judge.characters import make_natural_key
 from judge.measure.engine_summary import EngineSummary
 from judge.measure.numeric import TIE, Ints
 from judge.measure.resampling import SEED
-from judge.messages import Message, SeparatedNames
+from judge.messages import Message, SeparatedNames, cut_value
 from judge.nightly.record import NoRelevantShares, QueryDrift
 from judge.records import Query
 
@@ -160,7 +160,7 @@ def describe_coverage(drift: QueryDrift, *, is_compared: bool = True) -> Iterato
     if drift.coverage >= _MIN_COVERED_SHARE:
         yield share
         return
-    examples = SeparatedNames(f"{text!r:.80}" for text in drift.uncovered)
+    examples = SeparatedNames(cut_value(repr(text), 80) for text in drift.uncovered)
     yield Message(
         "{share}. The comparison says little about the others, such as {examples}: make a night of them the"
         " baseline"

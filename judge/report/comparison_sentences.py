@@ -19,7 +19,7 @@ from judge.measure.measures import name_mean
 from judge.measure.numeric import TIE, make_mean_key, rank_engines
 from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import OwnListReversal
-from judge.messages import Translator, make_text
+from judge.messages import Translator, cut_value, make_text
 from judge.report.display_text import (
     format_interval,
     format_plain_range,
@@ -372,7 +372,7 @@ def name_deciding_queries(t: Translator, summary: Summary, run: Path) -> str:
     return t(
         "{deciding.a} and {deciding.b} differ most on {queries} by {measure}. Grades and reasons: {command}",
         deciding=deciding,
-        queries=t.join([f"{query.query!r:.80} ({query.difference:+.4f})" for query in first]),
+        queries=t.join([f"{cut_value(repr(query.query), 80)} ({query.difference:+.4f})" for query in first]),
         measure=deciding.measure,
         command=shlex.join(["judge", "show", str(run), "--query", first[0].query_id]),
     )

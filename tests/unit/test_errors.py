@@ -22,7 +22,7 @@ from judge.errors import (
     explain_error,
 )
 from judge.files.filesystem import explain_unusable
-from judge.messages import CHINESE, ENGLISH, Message
+from judge.messages import CHINESE, ENGLISH, Message, cut_value
 from judge.models.error_mapping import BAD_REQUEST, ERROR_RULES
 from judge.store import schema
 from tests.support.cases import check_each
@@ -36,7 +36,7 @@ ERRORS = [
 ]
 TEXTS = [
     "an object is {…}",
-    "a.csv:3: 'lon",
+    "a.csv:3: 'l…'",
     "stopped: 50.0% of {x}",
     "malformed: no {verdict}",
     "transport: unknown host",
@@ -107,3 +107,13 @@ def test_another_error_of_a_folder_has_no_such_remedy(number: int, kind: type[Ju
 )
 def test_the_reason_of_a_library_takes_one_line(error: Exception, text: str) -> None:
     assert explain_error(error) == text
+
+
+def test_a_value_that_a_format_cuts_ends_with_an_ellipsis() -> None:
+    values = {"value": "a long text", "name": "abcdefg", "count": 1.25}
+    assert Message("is {value!r:.10}, {name:.5}, {count:,.1f}", **values) == "is 'a long …', abcd…, 1.2"
+    assert Message("is {value!r:.13}, {name:.7}", **values) == "is 'a long text', abcdefg"
+    template = "--host is {host!r:.80}; it must be a name or an address without a port"
+    for translator in (ENGLISH, CHINESE):
+        assert f" '{'x' * 77}…'" in translator(Message(template, host="x" * 100))
+    assert cut_value("['a', 'b', 'c']", 10) == "['a', 'b'…"

@@ -11,6 +11,7 @@ from judge.dataset.labels import Label, LabelSet, choose_label_scale, match_labe
 from judge.dataset.pool import pool_dataset
 from judge.errors import InputError
 from judge.measure.measures import parse_measures
+from judge.messages import cut_value
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pool, Scale, ScaleName
 from judge.runs.export import format_qrels
 from judge.runs.query_entries import iter_query_entries
@@ -168,7 +169,7 @@ def test_a_label_given_twice_counts_once_and_a_contradiction_is_refused(tmp_path
 def test_a_grade_that_is_none_is_refused_by_name(tmp_path: Path, grade: str) -> None:
     message = get_refusal(tmp_path, HEADER + f'q,a,1\nq,b,"{grade}"\n')
     assert message.startswith(
-        f"labels:3: field 'grade' is {grade!r:.80}, not a whole number from 0; write one"
+        f"labels:3: field 'grade' is {cut_value(repr(grade), 80)}, not a whole number from 0; write one"
     )
     if " " not in grade:
         assert get_refusal(tmp_path, f"q 0 a {grade}\n").startswith("labels:1: field 'grade' is ")
