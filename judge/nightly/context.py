@@ -82,6 +82,10 @@ def load_context(toml: Path, day: str) -> NightContext:
     options, config = load_options(toml)
     folder = RunFolder(Path(options.folder) / day)
     folder.check_no_link()
+    if folder.path.is_file():
+        raise InputError(
+            "{file}: is a file, not the folder of a night; rename or remove it", file=folder.path
+        )
     source = replace(config.source, table="nightly", keys={key: key for key in ("folder", "measures")})
     with source.add_error_context("folder"):
         if folder.path.parent.is_file():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import log
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -264,17 +265,22 @@ def find_unavailable(
 
 
 def find_without_text(
-    shares: Mapping[str, float | None], baseline: _Engines, max_empty: float, *, is_collected: bool
+    shares: Mapping[str, float | None], baseline: _Engines, max_empty: float, collected: Path | None
 ) -> Iterator[str]:
     """Yield the engines with too many empty snippets for the night to be judged.
 
     `shares` is the share of empty snippets among each engine's results tonight, where it is known. An engine
-    that had as many at the baseline is accepted.
+    that had as many at the baseline is accepted. `collected` is the folder of the night with the answers of
+    the engines, None where the dataset is a file of the user.
     """
-    advice = Message(
-        "was a field of its answers renamed? Correct its `fields`"
-        if is_collected
-        else "was a field renamed? Correct the dataset"
+    advice = (
+        Message("was a field renamed? Correct the dataset")
+        if collected is None
+        else Message(
+            "was a field of its answers renamed? Correct its `fields`, remove {folder} if the texts were"
+            " missing for a time only",
+            folder=collected,
+        )
     )
     for engine in sorted(shares, key=make_natural_key):
         share = shares[engine]

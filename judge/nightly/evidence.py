@@ -30,7 +30,10 @@ def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str
     baseline = context.baseline.engines if context.baseline else {}
     return [
         *dataset_changes.find_without_text(
-            shares, baseline, context.options.max_empty_snippets, is_collected=context.is_collected
+            shares,
+            baseline,
+            context.options.max_empty_snippets,
+            context.folder.path if context.is_collected else None,
         )
     ]
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from judge.measure.engine_summary import EngineSummary
 from judge.nightly.dataset_changes import (
@@ -168,13 +169,13 @@ def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
 
 
 def test_an_engine_without_snippets_is_named_before_anything_is_judged() -> None:
-    find = partial(find_without_text, is_collected=True)
+    find = partial(find_without_text, collected=Path("runs/nights/2026-05-01"))
     (text,) = find({"bing": 0.9, "brave": 0.5}, {}, 0.5)
     assert text.startswith("bing: 90% of its results have an empty snippet, more than max_empty_snippets 50%")
     # The trend shows a reason of an earlier night up to its advice.
     assert text.partition("; ")[0].endswith("so nothing was judged")
-    assert "Correct its `fields`" in text
-    (text,) = find_without_text({"bing": 0.9}, {}, 0.5, is_collected=False)
+    assert "Correct its `fields`, remove runs/nights/2026-05-01 if the texts were missing" in text
+    (text,) = find_without_text({"bing": 0.9}, {}, 0.5, collected=None)
     assert "fields" not in text
     assert "Correct the dataset" in text
     assert list(find({"bing": 0.9}, {"bing": make_engine(100, no_snippets=0.7)}, 0.5)) == []

@@ -75,6 +75,14 @@ def test_an_error_that_ends_a_night_is_sent_to_the_webhook_once(project: Nightly
     assert all(hidden.encode() not in file.read_bytes() for file in project.nights.rglob("*.txt"))
 
 
+def test_a_file_in_the_place_of_a_night_is_named(small_project: NightlyProject) -> None:
+    day = small_project.begin_day()
+    small_project.nights.mkdir(exist_ok=True)
+    (small_project.nights / day).write_text("notes")
+    with pytest.raises(InputError, match=f"{day}: is a file, not the folder of a night; rename or remove it"):
+        small_project.run_night(day)
+
+
 @pytest.mark.parametrize("place", ["/dev/null/x.sqlite", "{folder}/judge.toml", "{folder}"])
 def test_a_store_that_cannot_be_one_is_found_out_first(project: NightlyProject, place: str) -> None:
     store = place.format(folder=project.folder)
