@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from judge.dataset import text_files
+from judge.dataset.field_values import format_time
 from judge.dataset.text_files import Warn
-from judge.dataset.validation import format_time
 from judge.errors import InputError, SetupError, advise_install, explain_error
 from judge.messages import Message, SeparatedNames
 
