@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 #: A shorter key may be a word of an answer, so it is masked in error messages only.
 MIN_MASKED_LENGTH = 16
-#: Names of options, parameters, environment variables and headers that hold keys; not `keyword`.
-SECRET_NAME = re.compile(r"key(?!word)|token|secret|password|authorization|cookie", re.IGNORECASE)
+#: Names of options, parameters, environment variables and headers that hold keys; not `keyword`, `tokenizer`.
+SECRET_NAME = re.compile(r"key(?!word)|token(?!iz)|secret|password|authorization|cookie", re.IGNORECASE)
 #: Maximum number of concurrent queries, and so of calls to one engine.
 MAX_CONCURRENT_QUERIES = 8
 #: Charsets that servers declare for text in a larger, compatible one.

@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from judge.collect.engines import (
     MAX_CONCURRENT_QUERIES,
+    MIN_MASKED_LENGTH,
     PLACEHOLDERS,
     SECRET_NAME,
     EngineDefinition,
@@ -181,7 +182,9 @@ def read_custom_engine(name: str, table: TomlTable) -> EngineDefinition:
     path, in_url = _split_query(path)
     params, in_params = _split_secrets(described.params)
     body, in_body = _split_secrets(described.body or {})
-    if in_lists := [key for key, text in iter_texts(body) if _is_secret(key, text)]:
+    if in_lists := [
+        key for key, text in iter_texts(body) if _is_secret(key, text) and not _is_field(key, text)
+    ]:
         raise InputError(
             "{place} body: {name!r} is in a list, and would be stored with each response; write it outside of"
             " the list, or in headers or secrets",
@@ -243,6 +246,11 @@ def _is_secret(name: str, part: object) -> bool:
         return False
     has_key = "key" in placeholders and not isinstance(part, Mapping)
     return has_key or SECRET_NAME.search(name) is not None
+
+
+def _is_field(name: str, text: str) -> bool:
+    """Return whether a text in a list names a field, as in `{key = "title"}`, and is no key."""
+    return name == "key" and len(text) < MIN_MASKED_LENGTH and "{key}" not in text
 
 
 def _check_placeholders(place: str, public: Iterable[object], secrets: Iterable[object]) -> None:

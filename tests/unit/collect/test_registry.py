@@ -124,6 +124,15 @@ def test_what_cannot_be_asked_is_refused(engine: str, options: dict[str, Any], e
         open_names(engine, **options)
 
 
+def test_a_list_in_a_body_may_name_fields() -> None:
+    body = {"q": "{query}", "filters": [{"key": "lang", "value": "en"}, {"tokenizer": "ik"}]}
+    engine = read_custom_engine("mine", {**TABLE, "body": body})
+    assert (engine.body, engine.body_secrets) == (body, {})
+    for text in ("{key}", "0123456789abcdef"):
+        with pytest.raises(InputError, match="'key' is in a list"):
+            read_custom_engine("mine", {**TABLE, "body": {"all": [{"q": "{query}", "key": text}]}})
+
+
 def test_a_wrong_header_is_named_without_the_others_which_may_hold_a_key() -> None:
     headers = {"Authorization": "Bearer canary-5b1d9f", "X-Limit": 3}
     with pytest.raises(InputError) as caught:
