@@ -62,6 +62,11 @@ _DESCRIBED = re.compile(
 _IN_BRACKETS = re.compile(
     r"\A[(\[【]\s?([^\s()\[\]【】]{1,8})\s?[)\]】](?=\W|\Z)(?!.*[(\[【]\s?[0-9]{1,2}\s?[)\]】])"
 )
+#: What explains a value that stands alone in the line above: "The snippet covers part of the answer."
+_EXPLANATION = re.compile(
+    r"(?i)\s*(?=[^\W\d_])[^.。\n\d]{0,60}(?:\b(?:snippet|page|query|answer|relevant|topic|useful|partial|help)\w*\b"
+    r"|摘要|网页|页面|查询|答案|部分|相关|切题|有用|帮助|回答)[^\d]*\Z"
+)
 #: A second grade with its own remark: "3 (snippet A), 1 (snippet B)".
 _SECOND_GRADE = re.compile(r"\)?\s?[,;/、]\s?[0-3]\s?[分级]?\s?[(（]")
 
@@ -203,7 +208,8 @@ def _parse_sentences(flat: str, scale: Scale) -> _StatedGrade:
     bare = re.sub(r"\A\(\s?([^()]{1,8})\)(?=[.。!]?\Z)", r"\1", bare)
     label = rf"\A(?:{LABEL_LEAD}{build_label_pattern(scale.name)})\s(?=\S{{1,4}}\Z)"
     short = re.sub(label, "", bare, flags=re.IGNORECASE)
-    head, _, comment = short.partition("\n") if _is_reason(short.partition("\n")[2]) else (short, "", "")
+    first, _, rest = short.partition("\n")
+    head, comment = (first, rest) if _is_reason(rest) or _EXPLANATION.match(rest) else (short, "")
     direct = find_value(head, scale)
     if direct is None and (
         match := re.match(rf"(.{{1,12}}?)\s?[.。,;]\s{{0,4}}(?={REASON_LABELS})", head, re.IGNORECASE)

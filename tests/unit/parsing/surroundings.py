@@ -642,6 +642,8 @@ CONFLICTS = (
 
 #: Answers without an object, and what they state.
 LABELLED_GRADES = (
+    ("2\n\nThe snippet is useful but incomplete.", 2),
+    ("2\n该摘要只回答了一部分。", 2),
     ("Reasoning: The snippet has two signs.\n\nFinal grade: 2", 2),
     ("Reason - two signs only.\nGrade - 2", 2),
     ("**Grade: 2**\n\nThe snippet has two signs.", 2),
@@ -768,7 +770,8 @@ UNCERTAIN_GRADES = (
     "2 - useful part of the answer",
     "2，有用的一部分。",
     "2（有用的一部分）",
-    "2\n\nThe snippet is useful but incomplete.",
+    "2\n\n(The example snippet would get this.)",
+    "2\n\nThe snippet is useful. The other page gets 3.",
     "Grade 2 - useful part",
 )
 #: Answers without an object that state no verdict for certain.
