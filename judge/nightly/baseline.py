@@ -151,6 +151,8 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
             " in [nightly], run judge nightly with its --date, and set the night"
         )
     summary, min_coverage = load_summary(RunFolder(run)), read_options(RunFolder(run)).min_coverage
+    if not summary.judged:
+        return Message("none of its pairs has a grade; run its judge run command again, or name another run")
     if summary.coverage < min_coverage:
         return Message(
             "only {coverage:.2%} of its pairs are judged, and a baseline needs {min_coverage:.0%}; to judge"

@@ -34,6 +34,18 @@ def test_a_run_that_misses_too_much_cannot_be_the_baseline(small_project: Nightl
     assert job.set_baseline(run, small_project.nights).name == "half"
 
 
+def test_a_run_without_a_grade_cannot_be_the_baseline(small_project: NightlyProject) -> None:
+    day = small_project.begin_day()
+    run = small_project.folder / "runs" / "none"
+    config = replace(
+        Config.load(small_project.toml), data=str(small_project.folder / f"{day}.jsonl"), out=str(run)
+    )
+    small_project.judge.mumbles = True
+    pipeline.run(replace(config, min_coverage=0.0))
+    with pytest.raises(InputError, match=r"none of its pairs has a grade"):
+        job.set_baseline(run, small_project.nights)
+
+
 def test_a_run_that_lost_a_file_cannot_be_the_baseline(small_project: NightlyProject) -> None:
     day = small_project.begin_day()
     small_project.run_night(day)
