@@ -22,7 +22,7 @@ from judge.dataset.stored_dataset import PooledDataset
 from judge.files.stored_records import chain_records, select_records
 from judge.flags import LABEL
 from judge.measure.agreement import measure_agreement
-from judge.measure.grades import compute_median_grades, convert_to_judgments, pair_grades
+from judge.measure.grades_by_pair import compute_median_grades, convert_to_judgments, pair_grades
 from judge.measure.grading_models import combine_members
 from judge.measure.intervals import measure_share
 from judge.measure.measures import Measure

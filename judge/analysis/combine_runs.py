@@ -23,7 +23,7 @@ from judge.analysis.summary import LabelUse
 from judge.dataset.labels import list_unreturned
 from judge.dataset.pool import build_pool, pool_dataset
 from judge.errors import InputError
-from judge.measure.grades import map_grades
+from judge.measure.grades_by_pair import map_grades
 from judge.measure.intervals import ALPHA
 from judge.measure.measures import Measure, list_default_measures
 from judge.messages import Message, NameList, SeparatedNames

@@ -9,7 +9,7 @@ import numpy as np
 
 from judge.analysis.judged_run import JudgedRun
 from judge.flags import LABEL
-from judge.measure.grades import map_grades
+from judge.measure.grades_by_pair import map_grades
 from judge.measure.resampling import compute_randomisation_p, holm
 from judge.messages import Message, NameList
 from judge.records import Judgment, PairKey, Query

@@ -28,7 +28,7 @@ from judge.measure.engine_agreement import (
     estimate_engine_bias,
     find_widest_gap,
 )
-from judge.measure.grades import (
+from judge.measure.grades_by_pair import (
     GradesByPair,
     compute_median_grades,
     convert_to_judgments,

@@ -21,7 +21,7 @@ from judge.dataset.pool import list_firsts
 from judge.errors import InputError
 from judge.files.json_text import hash_parts
 from judge.measure import pair_sampling
-from judge.measure.grades import compute_median_grades
+from judge.measure.grades_by_pair import compute_median_grades
 from judge.measure.intervals import ALPHA
 from judge.measure.measures import Measure, check_depth, parse_measure
 from judge.measure.numeric import Bools, Floats, Ints, rank_engines

@@ -16,7 +16,7 @@ from judge.analysis.judged_run import JudgedRun
 from judge.errors import InputError
 from judge.measure.compare import compare_engines
 from judge.measure.engine_summary import average_engines
-from judge.measure.grades import GradesByPair, compute_median_grades, convert_to_judgments
+from judge.measure.grades_by_pair import GradesByPair, compute_median_grades, convert_to_judgments
 from judge.measure.measures import parse_measures
 from judge.measure.numeric import Bools, Floats, Ints
 from judge.measure.score import score_rankings

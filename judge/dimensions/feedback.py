@@ -13,7 +13,7 @@ from judge.dataset.labels import Label, match_labels
 from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError
 from judge.measure.agreement import measure_agreement
-from judge.measure.grades import compute_median_grades, pair_grades
+from judge.measure.grades_by_pair import compute_median_grades, pair_grades
 from judge.messages import Message
 from judge.records import BINARY, ListKey
 

@@ -33,7 +33,7 @@ from judge.dimensions.dimension import (
 )
 from judge.flags import EMPTY_SNIPPET
 from judge.measure.formulas import compute_alpha_ndcg
-from judge.measure.grades import GradesByPair, compute_median_grades
+from judge.measure.grades_by_pair import GradesByPair, compute_median_grades
 from judge.measure.numeric import Floats
 from judge.messages import Message
 from judge.records import Dataset, ListKey, Pair, PairKey, Pool

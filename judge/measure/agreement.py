@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.measure.grades import PairedGrades
+from judge.measure.grades_by_pair import PairedGrades
 from judge.measure.intervals import StatisticValue
 from judge.measure.numeric import Floats, Ints, divide
 from judge.measure.resampling import Statistic, estimate_statistics

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from judge.measure.grades import PairedGrades
+from judge.measure.grades_by_pair import PairedGrades
 from judge.measure.intervals import ALPHA, StatisticValue
 from judge.measure.numeric import TIE, Bools, Floats, Ints, divide_sums, rank_engines
 from judge.measure.resampling import MIN_DIFFERING, Statistic, estimate_statistics

@@ -19,7 +19,7 @@ import numpy as np
 from judge.flags import PANEL_SHORT, PANEL_SPLIT, PANEL_TIE
 from judge.measure.agreement import cohen_kappa, count_confusions
 from judge.measure.columns import JudgmentColumns, ResultColumns
-from judge.measure.grades import map_grades
+from judge.measure.grades_by_pair import map_grades
 from judge.measure.numeric import convert_non_finite, list_distinct
 from judge.measure.score import Scores
 from judge.measure.stability import RepeatStability, measure_stability

@@ -17,7 +17,7 @@ from judge.files.filesystem import make_file_name
 from judge.files.json_text import dump_json
 from judge.files.judgment_log import JudgmentLog, dump_judgments
 from judge.files.stored_records import TemporaryLines
-from judge.measure.grades import compute_median_grade
+from judge.measure.grades_by_pair import compute_median_grade
 from judge.measure.score import Scores
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary

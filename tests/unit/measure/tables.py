@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from judge.measure.formulas import find_largest_value
-from judge.measure.grades import PairedGrades
+from judge.measure.grades_by_pair import PairedGrades
 from judge.measure.measures import parse_measures
 from judge.measure.numeric import Floats, Ints
 from judge.measure.ppi import (

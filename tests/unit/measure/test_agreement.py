@@ -18,7 +18,7 @@ from judge.measure.agreement import (
     krippendorff_alpha,
     measure_agreement,
 )
-from judge.measure.grades import PairedGrades
+from judge.measure.grades_by_pair import PairedGrades
 from judge.measure.intervals import StatisticValue
 from judge.measure.numeric import Floats, Ints
 from judge.records import BINARY, GRADED, Scale

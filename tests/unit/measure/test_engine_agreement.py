@@ -19,7 +19,7 @@ from judge.measure.engine_agreement import (
     tau,
     tau_ap,
 )
-from judge.measure.grades import PairedGrades
+from judge.measure.grades_by_pair import PairedGrades
 from judge.measure.intervals import StatisticValue
 from judge.measure.numeric import Floats
 from tests.support.cases import check_each

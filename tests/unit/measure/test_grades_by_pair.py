@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.measure.engine_agreement import EngineOrders, compare_rankings
-from judge.measure.grades import (
+from judge.measure.grades_by_pair import (
     compute_median_grades,
     convert_to_judgments,
     convert_to_relevance,
