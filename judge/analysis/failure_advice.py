@@ -58,8 +58,6 @@ NEXT_STEPS: Mapping[RunKind, NextSteps] = {
     "night": _list_steps_of_nights(Message("lower --min-coverage")),
     "canaries": _list_steps_of_nights(Message("raise max_missing in [nightly]")),
 }
-
-
 #: What to do where all failures are of these kinds; the values are those of `NextSteps`.
 _FOR_ALL = (
     ({TEXT_CUT}, Message("raise max_chars and {on_change}: stored judgments are not paid again")),

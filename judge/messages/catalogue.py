@@ -25,6 +25,8 @@ from judge.messages.recognition import DEPTH, PLACE_PARTS, MessageIndex, is_quot
 _PLACES = ("place", "other_place", "where")
 #: Marks around a text of unknown direction, which a page shows nothing for.
 _ISOLATES = "\u2066\u2067\u2068\u2069"
+#: The format of a text that is cut after so many characters.
+_CUT = re.compile(r"\.(\d+)")
 
 
 def cut_value(value: str, length: int) -> str:
@@ -48,12 +50,10 @@ class _Formatter(Formatter):
 
 
 _FORMATTER = _Formatter()
-#: The format of a text that is cut after so many characters.
-_CUT = re.compile(r"\.(\d+)")
 
 
 def _format_english(template: str, values: Mapping[str, object]) -> str:
-    # That of the library is faster, and some loops make messages.
+    # `str.format_map` is faster, and messages are also made for each pair.
     return _FORMATTER.vformat(template, (), values) if ":." in template else template.format_map(values)
 
 
