@@ -14,7 +14,6 @@ from pathlib import Path
 from judge import run_identity, run_input
 from judge.characters import escape_controls
 from judge.config.nightly import NightlyConfig
-from judge.config.option_types import is_day
 from judge.config.run import Config
 from judge.config.toml_file import read_section
 from judge.errors import InputError
@@ -44,11 +43,12 @@ _FIRST_TOML = Message(
 
 @dataclass(frozen=True, slots=True)
 class NightContext:
-    """The day of a night, its folder, the options of its run, and the options of its decision.
+    """The file of options of a night, its day and folder, the options of its run, and those of its decision.
 
     `collection` is empty where the night did not ask engines, `baseline` is None when there is none.
     """
 
+    toml: Path
     day: str
     folder: RunFolder
     config: Config
@@ -65,7 +65,7 @@ class NightContext:
     @property
     def command(self) -> str:
         """The command that continues the night, on any day."""
-        return shlex.join(["judge", "nightly", str(self.options.source.file), "--date", self.day])
+        return shlex.join(["judge", "nightly", str(self.toml), "--date", self.day])
 
     @property
     def is_collected(self) -> bool:
@@ -73,13 +73,16 @@ class NightContext:
         return self.collection.engine_settings is not None
 
 
-def load_context(toml: Path, day: str) -> NightContext:
-    """Return what `toml` asks for on `day`; raise InputError when an option or `day` is wrong."""
-    if not is_day(day):
-        raise InputError("--date is {day!r}; it must be a day such as 2026-05-01", day=day)
+def load_options(toml: Path) -> NightlyConfig:
+    """Return the options of the nights in `toml`; raise InputError when one is wrong."""
     if not toml.exists():
         raise InputError("{file}: no such file; {advice}", file=toml, advice=_FIRST_TOML)
-    options, config = load_options(toml)
+    return NightlyConfig.load(read_section(toml, "nightly"), toml)
+
+
+def load_context(toml: Path, day: str, options: NightlyConfig) -> NightContext:
+    """Return what `toml` asks for on `day`; raise InputError when an option of its runs is wrong."""
+    config = load_run_options(toml)
     folder = RunFolder(Path(options.folder) / day)
     folder.check_no_link()
     if folder.path.is_file():
@@ -107,12 +110,12 @@ def load_context(toml: Path, day: str) -> NightContext:
         measures=tuple(names),
         min_coverage=config.min_coverage if options.min_coverage is None else options.min_coverage,
     )
-    return NightContext(day, folder, config, options, measures)
+    return NightContext(toml, day, folder, config, options, measures)
 
 
-def load_options(toml: Path) -> tuple[NightlyConfig, Config]:
-    """Return the options of the nights and those of their runs; raise InputError for those of no night."""
-    options, config = NightlyConfig.load(read_section(toml, "nightly"), toml), Config.load(toml)
+def load_run_options(toml: Path) -> Config:
+    """Return the options of the runs of nights; raise InputError for those of no night."""
+    config = Config.load(toml)
     _check_dataset(toml, config)
     if config.batch:
         raise InputError("{file}: a night judges in realtime; omit 'batch'", file=toml)
@@ -126,7 +129,7 @@ def load_options(toml: Path) -> tuple[NightlyConfig, Config]:
             " differ from night to night",
             file=toml,
         )
-    return options, config
+    return config
 
 
 def choose_test_measures(names: tuple[str, ...] | None, config: Config) -> tuple[Measure, ...]:

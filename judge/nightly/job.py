@@ -18,12 +18,11 @@ from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.client.budget import SpendLimit
 from judge.config.environment import copy_environment
-from judge.config.nightly import NightlyConfig
 from judge.config.option_types import is_day
 from judge.config.run import Config
 from judge.config.toml_file import read_section
 from judge.dataset.stored_dataset import PooledDataset
-from judge.errors import FileInUse, InputError, Interrupted, JudgeError, StoreError
+from judge.errors import FileInUse, InputError, Interrupted, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
 from judge.messages import ENGLISH, Message, NameList, Translator, join_messages
@@ -36,7 +35,13 @@ from judge.nightly.baseline import (
     load_baseline,
     read_pointer,
 )
-from judge.nightly.context import NightContext, find_assessor_setting_changes, load_context, lock_nights
+from judge.nightly.context import (
+    NightContext,
+    find_assessor_setting_changes,
+    load_context,
+    load_options,
+    lock_nights,
+)
 from judge.nightly.decision import Evidence, decide
 from judge.nightly.evidence import (
     collect_remarks,
@@ -94,65 +99,58 @@ def run_nightly(
     another process works on these nights; Interrupted after Ctrl-C; StoreError when the disk is full. The
     webhook gets a notice of an InputError and of a StoreError.
     """
+    if not is_day(day):
+        raise InputError("--date is {day!r}; it must be a day such as 2026-05-01", day=day)
+    options, environ = load_options(toml), copy_environment()
+    with options.source.add_error_context():
+        webhook = notifications.Webhook.from_options(options.webhook, environ) if options.webhook else None
     try:
-        return _run_night(toml, day, progress, canary_progress, t)
+        context = load_context(toml, day, options)
+        with lock_nights(context.nights, f"judge nightly --date {day}"):
+            record, notes = _judge_once(context, progress, canary_progress, t)
+            lines, commands = notifications.publish(context.folder.path, record, environ, webhook, t)
+            notes += _try_to_write("trend", lambda: write_trend_page(context.nights), t)
+        return NightReport(record, (*lines, *notes), commands)
+    except FileInUse:
+        raise
     except (InputError, StoreError) as error:
-        if is_day(day) and not isinstance(error, FileInUse):
-            _notify_of_error(toml, day, error, t)
+        folder = RunFolder(Path(options.folder) / day)
+        if webhook and (problem := notifications.send_error(folder, webhook, environ, day, error, t)):
+            error.message = join_messages([error.message, problem])
         raise
 
 
-def _notify_of_error(toml: Path, day: str, error: JudgeError, t: Translator) -> None:
-    """Send a notice to the webhook, if `toml` names one; add to the message of the error why that failed."""
-    environ = copy_environment()
-    try:
-        options = NightlyConfig.load(read_section(toml, "nightly"), toml)
-        webhook = notifications.Webhook.from_options(options.webhook, environ) if options.webhook else None
-    except InputError:  # the options of the webhook are wrong, or cannot be read
-        return
-    if webhook is not None:
-        folder = RunFolder(Path(options.folder) / day)
-        if problem := notifications.send_error(folder, webhook, environ, day, error, t):
-            error.message = join_messages([error.message, problem])
+def _judge_once(
+    context: NightContext, progress: _Listener, canary_progress: _Listener, t: Translator
+) -> tuple[NightRecord, list[str]]:
+    """Judge what is left of the night, and write its report; return its record, and notes to print."""
+    folder = context.folder
+    record, notes = read_night(folder), list[str]()
+    if record and (reason := _explain_no_judging(context, record)):
+        notes.append(t(reason))
+    else:
+        try:
+            record = _NightJob.prepare(context).judge_night(canary_progress, progress)
+        except Interrupted as error:
+            raise Interrupted(
+                "interrupted; all answers and judgments are saved; to continue this night: {command}",
+                command=context.command,
+            ) from error
+    # A process can end after judging, so a finished night gets its report and is notified again.
+    # A night that stopped after the canaries can have the report of an earlier start.
+    if (folder.path / "results.json").exists() or record.coverage is not None:
+        advice = t(" (to let the night write its files again, remove {file})", file=folder.path / NIGHT_FILE)
+        notes += _try_to_write("report", lambda: rewrite_report(folder.path), t, advice)
+    return record, notes
 
 
-def _run_night(
-    toml: Path, day: str, progress: _Listener, canary_progress: _Listener, t: Translator
-) -> NightReport:
-    context, environ = load_context(toml, day), copy_environment()
-    folder, webhook_options = context.folder, context.options.webhook
-    with context.options.source.add_error_context():
-        webhook = notifications.Webhook.from_options(webhook_options, environ) if webhook_options else None
-    with lock_nights(context.nights, f"judge nightly --date {day}"):
-        record, notes = read_night(folder), list[str]()
-        if record and (reason := _explain_no_judging(context, record, toml)):
-            notes.append(t(reason))
-        else:
-            try:
-                record = _NightJob.prepare(context, toml).judge_night(canary_progress, progress)
-            except Interrupted as error:
-                raise Interrupted(
-                    "interrupted; all answers and judgments are saved; to continue this night: {command}",
-                    command=context.command,
-                ) from error
-        # A process can end after judging, so a finished night gets its report and is notified again.
-        # A night that stopped after the canaries can have the report of an earlier start.
-        if (folder.path / "results.json").exists() or record.coverage is not None:
-            file = folder.path / NIGHT_FILE
-            advice = t(" (to let the night write its files again, remove {file})", file=file)
-            notes += _try_to_write("report", lambda: rewrite_report(folder.path), t, advice)
-        lines, commands = notifications.publish(folder.path, record, environ, webhook, t)
-        notes += _try_to_write("trend", lambda: write_trend_page(context.nights), t)
-    return NightReport(record, (*lines, *notes), commands)
-
-
-def _explain_no_judging(context: NightContext, record: NightRecord, toml: Path) -> Message | None:
+def _explain_no_judging(context: NightContext, record: NightRecord) -> Message | None:
     """Return why a night with a `record` is left as it is, None where it is judged or continued."""
     if record.state == "finished":
         return Message(
             "this night is finished: changes of {file}, of its dataset and of the baseline have no effect"
             " on it; to run it again, remove {folder}",
-            file=toml,
+            file=context.toml,
             folder=context.folder.path,
         )
     if record.state == "stopped" and context.options.judge_on_drift != "all":
@@ -181,7 +179,7 @@ def _try_to_write(name: str, write: Callable[[], Path], t: Translator, advice: s
     return []
 
 
-def _prepare(context: NightContext, toml: Path) -> NightContext:
+def _prepare(context: NightContext) -> NightContext:
     """Return the context with the baseline and, unless judge.toml names a dataset, a collected one."""
     context = replace(context, baseline=load_baseline(context.nights))
     name = context.baseline.pointer.name if context.baseline else ""
@@ -203,14 +201,14 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
     night_stores = stores.NightStores.from_context(context)
     for store in (night_stores.shared, night_stores.own):
         store_files.check_store(store)
-    if not read_section(toml, "collect"):
+    if not read_section(context.toml, "collect"):
         if not (context.config.data or context.config.trec_runs):
             raise InputError(
                 "{file}: no dataset was named; set data, or add the table [collect] (see judge init)",
-                file=toml,
+                file=context.toml,
             )
         return context
-    collection = collect_dataset(toml, context.folder)
+    collection = collect_dataset(context.toml, context.folder)
     config = replace(context.config, data=str(context.folder.path / DATASET_FILE))
     return replace(context, config=config, collection=collection)
 
@@ -245,9 +243,9 @@ class _NightJob:
     spend_limit: SpendLimit
 
     @classmethod
-    def prepare(cls, context: NightContext, toml: Path) -> Self:
+    def prepare(cls, context: NightContext) -> Self:
         """Return the job of a night, after its engines were asked; raise InputError before it is paid."""
-        context = _prepare(context, toml)
+        context = _prepare(context)
         # A night without canaries may have paid for some at an earlier start.
         repeats = context.options.canary_repeats or 1
         canary_config = assessor_drift.make_canary_config(context.config, repeats)
@@ -329,7 +327,7 @@ class _NightJob:
             quarantined_store=relpath(store, context.folder.path) if store else None,
             cost=spending.add_night_costs([part.cost for part in summaries if part.cost]),
             cost_total=cost_total,
-            options_file=str(options.source.file),
+            options_file=str(context.toml),
         )
 
     def _judge(self, canary_progress: _Listener, progress: _Listener) -> JudgedNight:

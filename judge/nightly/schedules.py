@@ -23,7 +23,7 @@ from judge.errors import InputError
 from judge.files.json_text import dump_json
 from judge.messages import ENGLISH, SeparatedNames, Translator
 from judge.models.providers import PROVIDERS, find_provider, split_address
-from judge.nightly.context import load_options
+from judge.nightly.context import load_options, load_run_options
 
 KINDS = ("cron", "systemd", "github")
 #: The providers of LangChain that read the variables of a provider.
@@ -107,9 +107,7 @@ class _JobNeeds:
 
 
 def _read_needs(toml: Path) -> _JobNeeds:
-    if not toml.exists():
-        raise InputError("{file}: no such file; the schedule is made from this file", file=toml)
-    options, config = load_options(toml)
+    options, config = load_options(toml), load_run_options(toml)
     collect = read_section(toml, "collect")
     webhook = (options.webhook.url_env, options.webhook.secret_env) if options.webhook else ()
     names = chain(_iter_model_variables(config), _iter_engine_variables(toml, collect), webhook)
