@@ -284,37 +284,25 @@ def find_grade_drift(
 
 
 def _compute_p_values(now: Sequence[Floats], then: Sequence[Floats], flip_rate: float) -> tuple[float, float]:
-    """Return the p values of the sum of absolute changes over all pairs, and of the sum of changes."""
+    """Return the p values of the sum of absolute changes over all pairs, and of the sum of changes.
+
+    The change of a pair is the mean of its grades `now` less the mean of those `then`.
+    """
     rng = np.random.default_rng(SEED)
     observed = np.zeros(2)
     shuffled = np.zeros((2, _SHUFFLES))
-    for moves, random_moves in _shuffle_moves(now, then, rng):
-        chance = rng.random(random_moves.shape)
-        random_moves += (chance < flip_rate / 2).astype(float) - (chance > 1 - flip_rate / 2)
-        observed += np.abs(moves).sum(), moves.sum()
-        shuffled += np.abs(random_moves).sum(1), random_moves.sum(1)
+    for tonight, before in zip(now, then, strict=True):
+        grades = np.concatenate([tonight, before])
+        weights = np.repeat([1 / len(tonight), -1 / len(before)], [len(tonight), len(before)])
+        move = grades @ weights
+        moves = rng.permuted(np.broadcast_to(grades, (_SHUFFLES, len(grades))), axis=1) @ weights
+        chance = rng.random(_SHUFFLES)
+        moves += (chance < flip_rate / 2).astype(float) - (chance > 1 - flip_rate / 2)
+        observed += abs(move), move
+        shuffled += np.abs(moves), moves
     hits = (np.abs(shuffled) >= np.abs(observed)[:, None] - SUM_ROUNDING).sum(1)
     p_changed, p_shift = (1 + hits) / (1 + _SHUFFLES)
     return float(p_changed), float(p_shift)
-
-
-def _shuffle_moves(
-    now: Sequence[Floats], then: Sequence[Floats], rng: np.random.Generator
-) -> Iterator[tuple[Floats, Floats]]:
-    """Yield changes of the mean grade: (pairs,) observed and (shuffles, pairs) random.
-
-    Each item has the pairs with the same numbers of grades.
-    """
-    nights = list(zip(now, then, strict=True))
-    sizes = [(len(tonight), len(before)) for tonight, before in nights]
-    for size in sorted(set(sizes)):
-        grades = np.array(
-            [np.concatenate(moves) for moves, other in zip(nights, sizes, strict=True) if other == size]
-        )
-        mixed = rng.permuted(np.broadcast_to(grades, (_SHUFFLES, *grades.shape)), axis=-1)
-        # The mean of the grades of this night less that of the others.
-        weights = np.repeat([1 / size[0], -1 / size[1]], size)
-        yield grades @ weights, mixed @ weights
 
 
 def _summarise_canaries(
