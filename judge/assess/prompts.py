@@ -15,21 +15,16 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
 from typing import get_args
 
 import jinja2
 from jinja2 import nodes
+from jinja2.runtime import Context
 
-from judge.assess.prompt_environment import (
-    FENCE_LINES,
-    PromptContext,
-    PromptEnvironment,
-    check_fence,
-    check_statements,
-)
+from judge.assess.prompt_environment import ENVIRONMENT, FENCE_LINES, check_fence, check_parts
 from judge.errors import InputError, explain_error
 from judge.files.filesystem import open_text
 from judge.messages import Message, SeparatedNames, join_messages
@@ -40,8 +35,6 @@ _VARIABLES = ("query", "reference", "as_of", "mark", "title", "date", "snippet")
 _ALLOWED_VARIABLES: Mapping[str, tuple[str, ...]] = {"system": (), "user": _VARIABLES, "again": ()}
 #: Characters of a template, at most.
 _MAX_SOURCE = 100_000
-#: Errors that an expression in a template can raise.
-_RENDER_ERRORS = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
 #: The last paragraph of a prompt for decision models.
 _GRADE_ALONE: Mapping[Lang, Mapping[str, str]] = {
     "en": {"graded": "Reply with the grade alone: 0, 1, 2 or 3.", "binary": "Reply with yes or no alone."},
@@ -258,35 +251,24 @@ def _read_source(path: Path) -> str:
 
 @lru_cache(maxsize=16)  # a night loads the same prompts six times
 def _compile_template(source: str, lang: Lang, name: str) -> Template:
-    environment = PromptEnvironment()
     try:
-        tree = environment.parse(source)
+        tree = ENVIRONMENT.parse(source)
         _check_blocks(tree)
-        compiled = environment.from_string(tree)
+        blocks = ENVIRONMENT.from_string(tree).blocks
     except (RecursionError, SyntaxError, ValueError) as error:  # it nests too deep, or has a number too long
         raise InputError('not a valid template: "{error}"', error=explain_error(error)) from error
     digest = hashlib.sha256(source.encode()).hexdigest()
-    version = f"{lang}-{name}-{digest[:10]}"
 
-    def render_block(name: str, values: dict[str, str]) -> str:
-        try:
-            context = PromptContext(environment, values, None, compiled.blocks)
-            return "".join(compiled.blocks[name](context)).strip()
-        except _RENDER_ERRORS as error:
-            raise InputError(
-                'block {name!r} of {version} does not render: "{error}"',
-                name=name,
-                version=version,
-                error=error,
-            ) from error
+    def render_block(block: str, values: dict[str, str]) -> str:
+        return "".join(blocks[block](Context(ENVIRONMENT, values, None, blocks))).strip()
 
     template = Template(
         lang=lang,
-        version=version,
+        version=f"{lang}-{name}-{digest[:10]}",
         digest=digest,
         system=render_block("system", {}),
         reask_text=render_block("again", {}),
-        render_user=lambda values: render_block("user", values),
+        render_user=partial(render_block, "user"),
     )
     _check_rendering(template)
     return template
@@ -297,7 +279,7 @@ def _check_blocks(tree: nodes.Template) -> None:
 
     The names that Jinja has itself are no variables of a prompt: with `self`, a block shows another one.
     """
-    check_statements(tree)
+    check_parts(tree)
     blocks = {block.name: block for block in tree.find_all(nodes.Block)}
     if blocks.keys() != _ALLOWED_VARIABLES.keys():
         raise InputError(
