@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 
 from judge.records import Call
 from judge.store.leases import ProcessLock, expire_leases, make_timestamp
-from judge.store.schema import insert_calls
+from judge.store.schema import insert_calls, select_by_key
 from judge.store.writer import GroupCommitWriter
 
 _REMOVE_EMPTY = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM batch_requests WHERE batch = id)"
@@ -138,11 +137,8 @@ class BatchTable:
 
     def find(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the batch of each of `keys` that is in one."""
-        batch_ids: dict[str, str] = {}
-        for chunk in split_keys(keys):
-            with self._translate_errors():
-                batch_ids |= self.select(self._reader, chunk)
-        return batch_ids
+        with self._translate_errors():
+            return self.select(self._reader, keys)
 
     def count_in_created(self, keys: Iterable[str]) -> int:
         """Return how many of `keys` are in a batch that the server has created."""
@@ -152,11 +148,11 @@ class BatchTable:
         return sum(batch_id in created for batch_id in self.find(keys).values())
 
     @staticmethod
-    def select(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, str]:
-        """Return what `find` does, of `keys` that fit into one statement."""
-        marks = ",".join("?" * len(keys))
-        statement = f"SELECT key, batch FROM batch_requests WHERE key IN ({marks})"  # noqa: S608  # only marks
-        return dict(connection.execute(statement, keys))
+    def select(connection: sqlite3.Connection, keys: Iterable[str]) -> dict[str, str]:
+        """Return what `find` does, as the `connection` sees it."""
+        return dict(
+            select_by_key(connection, "SELECT key, batch FROM batch_requests WHERE key IN ({})", keys)
+        )
 
     def load(self, batch_id: str) -> StoredBatch | None:
         """Return the batch with the id `batch_id`, None when it is no longer in the store."""
@@ -178,10 +174,3 @@ class BatchTable:
         await self._writer.commit(
             lambda connection: connection.execute(statement, (value, make_timestamp(), batch_id))
         )
-
-
-def split_keys(keys: Iterable[str]) -> Iterable[list[str]]:
-    """Return `keys` in lists that fit into one statement."""
-    source = iter(keys)
-    # SQLite takes 32,766 variables a statement; shorter statements parse faster.
-    return iter(lambda: list(islice(source, 5000)), [])

@@ -9,12 +9,14 @@ earlier format is changed when it is opened.
 import errno
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import fields
 from functools import cache, lru_cache, partial
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 
@@ -162,17 +164,12 @@ def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> N
     schema, expected = _list_objects(connection), _list_expected_objects(version)
     for name in sorted({*schema, *expected}):
         if schema.get(name) != expected.get(name):
-            kind = (schema.get(name) or expected[name])[0]
-            problem = Message("it has a changed {kind} {name!r}", kind=kind, name=name)
-            if name not in expected:
-                problem = Message("it has the unknown {kind} {name!r}", kind=kind, name=name)
-            elif name not in schema:
-                problem = Message("it lacks the {kind} {name!r}", kind=kind, name=name)
             raise InputError(
-                "{file}: is not a verdict store of judge: {problem}; restore a copy of it, or name another"
-                " file with the option --store",
+                "{file}: is not a verdict store of judge: its {kind} {name!r} is unknown, changed or missing;"
+                " restore a copy of it, or name another file with the option --store",
                 file=path,
-                problem=problem,
+                kind=(schema.get(name) or expected[name])[0],
+                name=name,
             )
 
 
@@ -218,6 +215,14 @@ def choose_advice(error: Exception) -> str:
     if isinstance(error, OSError) or name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
         return Message("; name another file with the option --store")
     return ""
+
+
+def select_by_key(connection: sqlite3.Connection, statement: str, keys: Iterable[str]) -> Iterator[Any]:
+    """Yield the rows of a statement that ends with the placeholder of its `keys`, `key IN ({})`."""
+    source = iter(keys)
+    # SQLite takes 32,766 variables a statement; shorter statements parse faster.
+    while chunk := tuple(islice(source, 5000)):
+        yield from connection.execute(statement.format(",".join("?" * len(chunk))), chunk).fetchall()
 
 
 def insert_calls(connection: sqlite3.Connection, key: str, calls: Sequence[Call]) -> None:

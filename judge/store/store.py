@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 
@@ -26,9 +26,9 @@ from judge.files.stored_records import decode_line, encode_line
 from judge.messages import Message
 from judge.records import CONTENT_FILTER, GRADED, Call, Params, Usage
 from judge.store import schema
-from judge.store.batches import BatchTable, split_keys
+from judge.store.batches import BatchTable
 from judge.store.leases import Busy, Lease, ProcessLock, expire_leases, lock_folder, make_timestamp
-from judge.store.schema import CALL_COLUMNS, insert_calls, read_call
+from judge.store.schema import CALL_COLUMNS, insert_calls, read_call, select_by_key
 from judge.store.writer import GroupCommitWriter
 
 _SAVE_VERDICT = (
@@ -144,9 +144,9 @@ class VerdictStore:
     def find_verdicts(self, keys: Iterable[str]) -> dict[str, StoredVerdict]:
         """Return the stored verdicts among `keys`."""
         verdicts: dict[str, StoredVerdict] = {}
-        for chunk in split_keys(keys):
-            for key, grade, body, checksum in self._select(_FIND_VERDICTS, chunk):
-                if verdict := read_verdict(key, grade, body, checksum):
+        with self._translate_errors():
+            for key, *columns in select_by_key(self._reader, _FIND_VERDICTS, keys):
+                if verdict := read_verdict(key, *columns):
                     verdicts[key] = verdict
                 else:
                     self.corrupt_keys.append(key)
@@ -155,35 +155,34 @@ class VerdictStore:
     def find_answers(self, keys: Iterable[str]) -> dict[str, VerdictOrFailure]:
         """Return the stored verdicts among `keys`, and the failures of a content filter for the others."""
         keys = list(keys)
-        answers: dict[str, VerdictOrFailure] = dict(self.find_verdicts(keys))
-        for chunk in split_keys(key for key in keys if key not in answers):
-            answers |= _read_filtered(self._select(_FIND_FILTERED, chunk))
-        return answers
+        verdicts = self.find_verdicts(keys)
+        others = (key for key in keys if key not in verdicts)
+        with self._translate_errors():
+            return {**verdicts, **_find_filtered(self._reader, others)}
 
     def read_calls(self, keys: Iterable[str]) -> Iterator[Call]:
         """Yield every call that was made for `keys`, those of each key in order."""
         # The index has the calls of a key in order. With ORDER BY, SQLite reads the table for each chunk.
         statement = f"SELECT {CALL_COLUMNS} FROM calls WHERE key IN ({{}})"  # noqa: S608  # fixed names
-        for chunk in split_keys(keys):
-            rows = self._select(statement, chunk)
-            with self._translate_errors():
-                calls = [read_call(*values) for values in rows]
-            yield from calls
+        with self._translate_errors():
+            for values in select_by_key(self._reader, statement, keys):
+                yield read_call(*values)
 
     def read_usage_by_prompt(self, settings_digest: str) -> list[UsageHistory]:
         """Return what the verdicts with this digest of settings took, by prompt."""
-        rows = self._select(
+        statement = (
             "SELECT v.prompt_version, count(DISTINCT c.key), count(*),"
             " count(DISTINCT CASE WHEN c.prompt_tokens IS NOT NULL THEN c.key END),"
             " total(c.prompt_tokens), total(c.cached_tokens), total(c.completion_tokens)"
-            " FROM verdicts v JOIN calls c ON c.key = v.key WHERE v.settings_digest IN ({})"
-            " GROUP BY v.prompt_version ORDER BY v.prompt_version",
-            [settings_digest],
+            " FROM verdicts v JOIN calls c ON c.key = v.key WHERE v.settings_digest = ?"
+            " GROUP BY v.prompt_version ORDER BY v.prompt_version"
         )
         with self._translate_errors():
             return [
                 UsageHistory(version, verdicts, calls, counted, Usage(*map(int, tokens)))
-                for version, verdicts, calls, counted, *tokens in rows
+                for version, verdicts, calls, counted, *tokens in self._reader.execute(
+                    statement, (settings_digest,)
+                )
             ]
 
     def count_calls_by_second(self, settings_digest: str) -> dict[datetime, int]:
@@ -191,17 +190,13 @@ class VerdictStore:
 
         The seconds are in order. Requests in batches, which are written when the batch ended, are left out.
         """
-        rows = self._select(
+        statement = (
             "SELECT c.made_at, count(*) FROM verdicts v JOIN calls c ON c.key = v.key"
-            " WHERE v.settings_digest IN ({}) AND NOT c.in_batch GROUP BY c.made_at ORDER BY c.made_at",
-            [settings_digest],
+            " WHERE v.settings_digest = ? AND NOT c.in_batch GROUP BY c.made_at ORDER BY c.made_at"
         )
         with self._translate_errors():
+            rows = self._reader.execute(statement, (settings_digest,))
             return {datetime.fromisoformat(second): calls for second, calls in rows}
-
-    def _select(self, statement: str, keys: Sequence[str]) -> list[Any]:
-        with self._translate_errors():
-            return self._reader.execute(statement.format(",".join("?" * len(keys))), keys).fetchall()
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
@@ -224,11 +219,7 @@ class VerdictStore:
         paying or a batch has not ended.
         """
         try:
-            return await self._writer.commit(
-                lambda connection: [
-                    result for chunk in split_keys(keys) for result in self._acquire(connection, chunk)
-                ]
-            )
+            return await self._writer.commit(partial(self._acquire, keys=keys))
         except asyncio.CancelledError:
             for key in keys:  # the writer may have committed them
                 self._writer.enqueue(partial(self._release, key=key))
@@ -237,28 +228,21 @@ class VerdictStore:
     def _acquire(
         self, connection: sqlite3.Connection, keys: Sequence[str]
     ) -> list[VerdictOrFailure | Lease | Busy]:
-        marks = ",".join("?" * len(keys))
-        filtered = connection.execute(_FIND_FILTERED.format(marks), keys)
-        results: dict[str, VerdictOrFailure | Lease | Busy] = {**_read_filtered(filtered)}
-        for key, grade, body, checksum in connection.execute(_FIND_VERDICTS.format(marks), keys):
-            if verdict := read_verdict(key, grade, body, checksum):
+        results: dict[str, VerdictOrFailure | Lease | Busy] = {**_find_filtered(connection, keys)}
+        for key, *columns in select_by_key(connection, _FIND_VERDICTS, keys):
+            if verdict := read_verdict(key, *columns):
                 results[key] = verdict
-        holders = dict(
-            connection.execute(
-                f"SELECT key, owner FROM claims WHERE owner <> ? AND key IN ({marks})",  # noqa: S608  # only marks
-                (self._process_lock.id, *keys),
-            )
-        )
-        dead = {holder for holder in {*holders.values()} if self._process_lock.remove_if_ended(holder)}
-        for holder in dead:
+        holders = dict(select_by_key(connection, "SELECT key, owner FROM claims WHERE key IN ({})", keys))
+        others = {*holders.values()} - {self._process_lock.id}
+        living = {holder for holder in others if not self._process_lock.remove_if_ended(holder)}
+        for holder in others - living:
             expire_leases(connection, holder)
         batch_ids = self.batches.select(connection, keys)
-        own = {self._process_lock.id, *dead}
         for key in keys:
             if key in results:
                 continue
             batch_id = batch_ids.get(key, "")
-            if holders.get(key, self._process_lock.id) not in own:
+            if holders.get(key) in living:
                 results[key] = Busy.LEASED_ELSEWHERE
             elif batch_id and batch_id not in self.batches.ended:
                 results[key] = Busy.IN_BATCH
@@ -302,7 +286,9 @@ class VerdictStore:
         insert_calls(connection, key, calls)
 
 
-def _read_filtered(rows: Iterable[tuple[str, object]]) -> dict[str, Failure]:
+def _find_filtered(connection: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Failure]:
+    """Return the failures of `keys` that the content filter of a provider refused."""
+    rows = select_by_key(connection, _FIND_FILTERED, keys)
     return {key: Failure(CONTENT_FILTER, str(detail)) for key, detail in rows}
 
 

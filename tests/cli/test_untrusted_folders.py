@@ -496,7 +496,7 @@ def test_a_store_with_another_schema_is_refused_and_left_as_it_is(statements: st
     with closing(sqlite3.connect(path)) as theirs:
         theirs.executescript(statements)
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"v\.sqlite: is not a verdict store of judge: it "):
+    with pytest.raises(InputError, match=r"v\.sqlite: is not a verdict store of judge: its "):
         VerdictStore(path)
     assert path.read_bytes() == before
 

@@ -133,7 +133,7 @@ def test_a_store_of_format_1_with_a_trigger_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as old:
         old.executescript(FORMAT_1)
         old.execute("CREATE TRIGGER t AFTER INSERT ON claims BEGIN DELETE FROM verdicts; END")
-    with pytest.raises(InputError, match="it has the unknown trigger 't'"):
+    with pytest.raises(InputError, match="its trigger 't' is unknown, changed or missing"):
         VerdictStore(path)
 
 
