@@ -33,7 +33,7 @@ from judge.errors import JUDGMENT_ERRORS
 from judge.example import find_dataset as example
 from judge.flags import FLAGS
 from judge.measure.compare import PairComparison
-from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
+from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETERS
 from judge.nightly.notifications import Webhook
 from judge.nightly.record import EXIT_CODES
 from judge.pricing.prices import SHIPPED_PRICES
@@ -256,7 +256,7 @@ def test_every_measure_and_parameter_is_documented(language: str) -> None:
         kind.name + {"needed": "@k", "optional": "[@k]", "none": ""}[kind.cutoff]
         for kind in MEASURE_KINDS.values()
     } <= cells
-    assert {name.partition("=")[0] for name in cells} >= {*PARAMETER_EXAMPLES}
+    assert {name.partition("=")[0] for name in cells} >= {*PARAMETERS}
     assert {*DEFAULT_MEASURES} <= cells
 
 

@@ -125,7 +125,7 @@ def measures() -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from judge.measure.measures import MEASURE_KINDS, PARAMETER_MEANINGS
+    from judge.measure.measures import MEASURE_KINDS, PARAMETERS
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in (t("measure"), t("what it says of one query"), t("source")):
@@ -134,8 +134,8 @@ def measures() -> None:
         table.add_row(Text(kind.syntax), t(kind.meaning), t(kind.source))
     make_console().print(table)
     print_message("What is in square brackets can be left out. Without @k, a measure reads all judged ranks.")
-    for meaning in PARAMETER_MEANINGS.values():
-        print_message(meaning)
+    for parameter in PARAMETERS.values():
+        print_message(parameter.meaning)
 
 
 def show(

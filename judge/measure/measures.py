@@ -7,7 +7,7 @@ a command-line argument. The syntax is the one of ir_measures: `NAME(parameter=v
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -15,22 +15,33 @@ from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
 from judge.records import Scale
 
-#: An example of each parameter, for messages.
-PARAMETER_EXAMPLES = {
-    "own": "own", "granular": "granular", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"
-}  # fmt: skip
-#: What each parameter means.
-PARAMETER_MEANINGS = {
-    "own": Message("own: divide by the engine's own list; not for comparing engines"),
-    "granular": Message(
-        "granular: the mean of 1 / rank over all relevant results; not for comparing engines"
-    ),
-    "rel": Message("rel=1: the lowest grade that counts as relevant (default: that of the run)"),
-    "dcg": Message("dcg='exp-log2': the gain is 2^grade - 1 (default: the grade)"),
-    "p": Message("p=0.8: the probability that the reader goes on (default: 0.8)"),
-}
-# Parameters without a value.
-_FLAGS = ("own", "granular")
+
+@dataclass(frozen=True, slots=True)
+class MeasureParameter:
+    """A parameter of measures, as `parse_measure` reads it: what it means, and the rule for its value."""
+
+    example: str
+    meaning: Message
+    rule: Message
+
+
+PARAMETERS = MappingProxyType({
+    "own": MeasureParameter("own",
+        Message("own: divide by the engine's own list; not for comparing engines"),
+        Message("own is written without a value")),
+    "granular": MeasureParameter("granular",
+        Message("granular: the mean of 1 / rank over all relevant results; not for comparing engines"),
+        Message("granular is written without a value")),
+    "rel": MeasureParameter("rel=1",
+        Message("rel=1: the lowest grade that counts as relevant (default: that of the run)"),
+        Message("rel is a grade, 1 or more, e.g. rel=1; grade 0 is never relevant")),
+    "dcg": MeasureParameter("dcg='exp-log2'",
+        Message("dcg='exp-log2': the gain is 2^grade - 1 (default: the grade)"),
+        Message("dcg is one of 'log2', 'exp-log2'")),
+    "p": MeasureParameter("p=0.8",
+        Message("p=0.8: the probability that the reader goes on (default: 0.8)"),
+        Message("p is a probability between 0 and 1, e.g. p=0.8")),
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +65,7 @@ class MeasureKind:
     @property
     def syntax(self) -> str:
         """The syntax of the measure, e.g. `AP[(own, rel=1)][@k]`."""
-        parameters = ", ".join(map(PARAMETER_EXAMPLES.__getitem__, self.parameters))
+        parameters = ", ".join(PARAMETERS[name].example for name in self.parameters)
         cutoff = {"needed": "@k", "optional": "[@k]", "none": ""}[self.cutoff]
         return self.name + (f"[({parameters})]" if parameters else "") + cutoff
 
@@ -128,20 +139,8 @@ def _describe_unknown_measure(name: str) -> str:
     )
 
 
-def _describe_unknown_parameter(kind: MeasureKind, parameter: str) -> str:
-    return Message(
-        "{measure} has no parameter {parameter!r}; its parameters: {names} ({syntax})",
-        measure=kind.name,
-        parameter=parameter,
-        names=SeparatedNames(kind.parameters) or Message("none"),
-        syntax=kind.syntax,
-    )
-
-
 #: The measures of a run without `--measures`.
 DEFAULT_MEASURES = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
-#: The two ways to turn a grade into a gain: the grade itself, or 2^grade - 1.
-_DCG_GAINS = ("log2", "exp-log2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +149,8 @@ class Measure:
 
     With `cutoff` None it goes down to the depth of the pool. `own` divides by the engine's list instead of
     the pool, `granular` averages 1 / rank over all relevant results. `rel` is the lowest relevant grade, None
-    for that of the scale; `dcg` maps grades to gains; `p` is the persistence of RBP. Raise `InputError` for
-    an unknown name or parameter.
+    for that of the scale; `dcg` maps grades to gains: log2 to themselves, exp-log2 to 2^grade - 1; `p` is the
+    persistence of RBP.
     """
 
     name: str
@@ -161,47 +160,6 @@ class Measure:
     rel: int | None = None
     dcg: str = "log2"
     p: float = 0.8
-
-    def __post_init__(self) -> None:
-        if self.name not in MEASURE_KINDS:
-            raise InputError(_describe_unknown_measure(self.name))
-        for field in fields(self):
-            given = field.name in PARAMETER_EXAMPLES and getattr(self, field.name) != field.default
-            if given and field.name not in self.kind.parameters:
-                raise InputError(_describe_unknown_parameter(self.kind, field.name))
-        if self.cutoff is None and self.kind.cutoff == "needed":
-            raise InputError("{measure} needs a cutoff, e.g. {measure}@10", measure=self.name)
-        if self.cutoff is not None and self.kind.cutoff == "none":
-            raise InputError(
-                "{measure} looks at the whole list and takes no cutoff; write {measure}", measure=self.name
-            )
-        if self.cutoff is not None and self.cutoff < 1:
-            raise InputError(
-                "{measure}@{cutoff}: a cutoff is a rank, 1 or more", measure=self.name, cutoff=self.cutoff
-            )
-        self._check_parameters()
-
-    def _check_parameters(self) -> None:
-        """Raise `InputError` for an invalid value of a parameter."""
-        if self.rel is not None and self.rel < 1:
-            raise InputError(
-                "{measure}(rel={rel}): rel is a grade, 1 or more; grade 0 is never relevant",
-                measure=self.name,
-                rel=self.rel,
-            )
-        if self.dcg not in _DCG_GAINS:
-            raise InputError(
-                "{measure}(dcg={value!r}): dcg is one of {values}",
-                measure=self.name,
-                value=self.dcg,
-                values=SeparatedNames(map(repr, _DCG_GAINS)),
-            )
-        if not 0 < self.p < 1:
-            raise InputError(
-                "{measure}(p={value}): p is a probability between 0 and 1, e.g. p=0.8",
-                measure=self.name,
-                value=self.p,
-            )
 
     def __str__(self) -> str:
         parameters = (
@@ -281,12 +239,52 @@ def parse_measure(text: str) -> Measure:
     kind = next((kind for kind in _KINDS if kind.name.casefold() == name), None)
     if kind is None:
         raise InputError(_describe_unknown_measure(spelling))
-    if cutoff is not None and not re.fullmatch(r"-?[0-9]{1,9}", cutoff):
+    if cutoff is None and kind.cutoff == "needed":
+        raise InputError("{measure} needs a cutoff, e.g. {measure}@10", measure=kind.name)
+    if cutoff is not None and kind.cutoff == "none":
         raise InputError(
-            "{value!r}: the cutoff after @ is a whole number, not {cutoff!r}", value=text, cutoff=cutoff
+            "{measure} looks at the whole list and takes no cutoff; write {measure}", measure=kind.name
         )
-    arguments = _parse_arguments(kind, inside or "")
-    return Measure(kind.name, cutoff=None if cutoff is None else int(cutoff), **arguments)
+    if cutoff is not None and not re.fullmatch(r"0*[1-9][0-9]{0,8}", cutoff):
+        raise InputError(
+            "{value!r}: a cutoff is a rank, 1 or more, not {cutoff!r}", value=text, cutoff=cutoff
+        )
+    arguments = _parse_arguments(kind, text, inside or "")
+    return Measure(kind.name, None if cutoff is None else int(cutoff), **arguments)
+
+
+def _parse_arguments(kind: MeasureKind, text: str, inside: str) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    for part in filter(None, map(str.strip, inside.split(","))):
+        parameter, equals, value = (piece.strip() for piece in part.partition("="))
+        if parameter not in kind.parameters:
+            raise InputError(
+                "{measure} has no parameter {parameter!r}; its parameters: {names} ({syntax})",
+                measure=kind.name,
+                parameter=parameter,
+                names=SeparatedNames(kind.parameters) or Message("none"),
+                syntax=kind.syntax,
+            )
+        if parameter in arguments:
+            raise InputError("{value!r}: {parameter} is given twice", value=text, parameter=parameter)
+        arguments[parameter] = _parse_argument(parameter, value if equals else None)
+        if arguments[parameter] is None:
+            raise InputError("{value!r}: {rule}", value=text, rule=PARAMETERS[parameter].rule)
+    return arguments
+
+
+def _parse_argument(parameter: str, value: str | None) -> bool | int | float | str | None:
+    """Return the value of a parameter, None where it breaks the rule of the parameter."""
+    if parameter in ("own", "granular"):
+        return True if value is None else None
+    text = value or ""
+    if parameter == "rel":
+        return int(text) if re.fullmatch(r"0*[1-9][0-9]{0,8}", text) else None
+    if parameter == "dcg":
+        gains = text.strip("'\"")
+        return gains if gains in ("log2", "exp-log2") else None
+    is_number = re.fullmatch(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", text)
+    return float(text) if is_number and 0 < float(text) < 1 else None
 
 
 def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
@@ -318,44 +316,6 @@ def check_depth(measures: Iterable[Measure], depth: int) -> None:
                 measure=measure,
                 depth=depth,
             )
-
-
-def _parse_arguments(kind: MeasureKind, inside: str) -> dict[str, Any]:
-    given: dict[str, Any] = {}
-    for part in filter(None, (part.strip() for part in inside.split(","))):
-        parameter, equals, value = (piece.strip() for piece in part.partition("="))
-        if parameter not in kind.parameters:
-            raise InputError(_describe_unknown_parameter(kind, parameter))
-        if parameter in given:
-            raise InputError(
-                "{measure}({inside}): {parameter} is given twice; give it once",
-                measure=kind.name,
-                inside=inside,
-                parameter=parameter,
-            )
-        if bool(equals) == (parameter in _FLAGS):
-            example = PARAMETER_EXAMPLES[parameter]
-            raise InputError(
-                "{measure}({inside}): write {example}", measure=kind.name, inside=inside, example=example
-            )
-        given[parameter] = True if parameter in _FLAGS else _parse_argument(kind, parameter, value)
-    return given
-
-
-def _parse_argument(kind: MeasureKind, parameter: str, text: str) -> int | float | str:
-    if parameter == "rel" and re.fullmatch(r"[0-9]{1,9}", text):
-        return int(text)
-    if parameter == "p" and re.fullmatch(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", text):
-        return float(text)
-    if parameter == "dcg":
-        return text.strip("'\"")
-    raise InputError(
-        "{measure}({parameter}={value}): write a number, e.g. {example}",
-        measure=kind.name,
-        parameter=parameter,
-        value=text,
-        example=PARAMETER_EXAMPLES[parameter],
-    )
 
 
 def resolve_measures(
