@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
 from itertools import groupby, pairwise
-from operator import attrgetter
 from statistics import median
 
 from markupsafe import Markup
 
 from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.nightly.night_texts import STATUS_TEXTS
-from judge.nightly.record import NightRecord
+from judge.nightly.record import BaselineReference, NightRecord
 from judge.nightly.trend import TrendValue
 from judge.nightly.trend_changes import CHANGE_TEXTS, Change, Kind, find_breaks, find_changes
 from judge.report.charts import svg
@@ -73,11 +72,11 @@ class Timeline:
         return [(night.date - first).days / days if days else 0.5 for night in self.nights]
 
     @cached_property
-    def gaps(self) -> set[int]:
+    def gaps(self) -> list[int]:
         """The nights that come so long after the one before that no line joins them."""
         intervals = [(after.date - before.date).days for before, after in pairwise(self.nights)]
         usual = median(intervals) if intervals else 0
-        return {at for at, days in enumerate(intervals, 1) if days > _GAP_INTERVALS * usual}
+        return [at for at, days in enumerate(intervals, 1) if days > _GAP_INTERVALS * usual]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,27 +97,6 @@ class TrendRow:
     def measured(self) -> list[TrendValue]:
         """The values of the nights that have one."""
         return [value for value in self.values if value]
-
-
-@dataclass(frozen=True, slots=True)
-class _Point:
-    """A value on a night: `x` is across, from 0 to 1.
-
-    `y`, the ends of its interval and `baseline` are pixels below the top of the row. `baseline_id` says which
-    baseline it is, and `baseline_x` where the night is that became it, None for another one. `gaps` counts
-    the gaps before the night. `decided` is that of the row, `title` the tooltip.
-    """
-
-    x: float
-    y: float
-    interval: tuple[float, float] | None
-    baseline: float | None
-    baseline_id: str
-    baseline_x: float | None
-    gaps: int
-    title: str
-    alarm: bool
-    decided: bool
 
 
 def draw_rows(
@@ -209,54 +187,51 @@ def _draw_row(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind, y: floa
             svg.make_tag("svg", row.label, x="0%", y=y, width="60%", height=_TITLE),
             svg.draw_text(number_text, "number", 1 - _RIGHT, y + 13, "end"),
             area.draw_levels(signed=is_signed),
-            area.place([*zero_line, *_draw_runs(list(_iter_runs(timeline, row, axis, kind)), top)]),
+            area.place([*zero_line, *_draw_runs(_Curve(timeline, row, area), kind)]),
         )
     )
 
 
-def _iter_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Iterator[list[_Point]]:
-    """Yield the points that a line joins: not over nights without a value, gaps, and breaking changes."""
+#: A value with the number of its night.
+_Point = tuple[int, TrendValue]
 
-    def locate(value: float) -> float:
-        return _HEIGHT * (1 - axis.locate(value))
 
-    run: list[_Point] = []
-    breaks = timeline.gaps | find_breaks(timeline.nights, timeline.changes, kind)
-    # A baseline that is a night has the day as its name.
-    days = (night.date.isoformat() for night in timeline.nights)
-    position_of = dict(zip(days, timeline.positions, strict=True))
-    for at, value in enumerate(row.values):
-        if run and (value is None or at in breaks):
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """A row in its area."""
+
+    timeline: Timeline
+    row: TrendRow
+    area: PlotArea
+
+    def locate(self, at: int, value: float) -> tuple[float, float]:
+        """Return the place of a value: across, from 0 to 1, and in pixels below the top of the row."""
+        return self.timeline.positions[at], self.area.find_height(value) - self.area.top
+
+    def iter_runs(self, kind: Kind) -> Iterator[list[_Point]]:
+        """Yield the points that a line joins: not over nights without a value, gaps, and breaking changes."""
+        run: list[_Point] = []
+        breaks = {*self.timeline.gaps, *find_breaks(self.timeline.nights, self.timeline.changes, kind)}
+        for at, value in enumerate(self.row.values):
+            if run and (value is None or at in breaks):
+                yield run
+                run = []
+            if value:
+                run.append((at, value))
+        if run:
             yield run
-            run = []
-        if value:
-            night, baseline = timeline.nights[at], row.baselines[at]
-            status = make_text("night: {status}", status=STATUS_TEXTS[night.status])
-            point = _Point(
-                x=timeline.positions[at],
-                y=locate(value.value),
-                interval=(locate(value.ci95[0]), locate(value.ci95[1])) if value.ci95 else None,
-                baseline=None if baseline is None else locate(baseline),
-                baseline_id=night.baseline.id if night.baseline else "",
-                baseline_x=position_of.get(night.baseline.name) if night.baseline else None,
-                gaps=sum(gap <= at for gap in timeline.gaps),
-                title=f"{night.date} {row.engine} {format_value(value, '.4f')}; {status.en} / {status.zh}",
-                alarm=row.alarms[at],
-                decided=row.decided[at],
-            )
-            run.append(point)
-    if run:
-        yield run
 
 
-def _draw_runs(runs: Sequence[Sequence[_Point]], top: float) -> Iterator[Markup]:
+def _draw_runs(curve: _Curve, kind: Kind) -> Iterator[Markup]:
+    runs = list(curve.iter_runs(kind))
+    lines = [run for run in runs if len(run) > 1]
     yield svg.make_tag(
         "svg",
-        *(part for run in runs if len(run) > 1 for part in _draw_intervals(run)),
-        *_draw_baselines([point for run in runs for point in run]),
-        *(_draw_path(((point.x, point.y) for point in run), "trend") for run in runs if len(run) > 1),
+        *(part for run in lines for part in _draw_intervals(curve, run)),
+        *_draw_baselines(curve),
+        *(_draw_path([curve.locate(at, value.value) for at, value in run], "trend") for run in lines),
         x="0%",
-        y=top,
+        y=curve.area.top,
         width="100%",
         height=_HEIGHT,
         viewBox=f"0 0 {svg.format_length(_UNITS)} {_HEIGHT}",
@@ -266,53 +241,54 @@ def _draw_runs(runs: Sequence[Sequence[_Point]], top: float) -> Iterator[Markup]
     for run in runs:
         # An interval between points without one has no area, so it is drawn as a line.
         alone = [group[0] for group in _group_by_interval(run) if len(group) == 1]
-        for point in run:
-            has_whisker = point.interval is not None and point in alone
-            if few or point.alarm or not point.decided or len(run) == 1 or has_whisker:
-                yield _draw_point(point, top, has_whisker=has_whisker)
+        for at, value in run:
+            has_whisker = (at, value) in alone and value.ci95 is not None
+            if few or curve.row.alarms[at] or not curve.row.decided[at] or len(run) == 1 or has_whisker:
+                yield _draw_point(curve, at, value, has_whisker=has_whisker)
 
 
 def _group_by_interval(run: Sequence[_Point]) -> Iterator[list[_Point]]:
     """Yield the points that follow each other in a run and all have an interval, or all have none."""
-    for _, points in groupby(run, key=lambda point: point.interval is not None):
+    for _, points in groupby(run, key=lambda point: point[1].ci95 is not None):
         yield list(points)
 
 
-def _draw_intervals(run: Sequence[_Point]) -> Iterator[Markup]:
+def _draw_intervals(curve: _Curve, run: Sequence[_Point]) -> Iterator[Markup]:
     """Yield the intervals of a run, in the stretched part."""
     for points in _group_by_interval(run):
-        intervals = [(point.x, *point.interval) for point in points if point.interval]
+        intervals = [(at, *value.ci95) for at, value in points if value.ci95]
         if len(intervals) > 1:
-            upper = [(x, high) for x, _, high in intervals]
-            lower = [(x, low) for x, low, _ in reversed(intervals)]
+            upper = [curve.locate(at, high) for at, _, high in intervals]
+            lower = [curve.locate(at, low) for at, low, _ in reversed(intervals)]
             yield _draw_path([*upper, *lower], "interval", "Z")
 
 
-def _draw_baselines(points: Sequence[_Point]) -> Iterator[Markup]:
-    """Yield the line of each baseline, in the stretched part; it ends at gaps, not at other changes."""
-    for _, group in groupby(points, key=attrgetter("gaps")):
-        for levels in _iter_levels([*group]):
-            # The line is level until a night whose shared queries give the baseline another mean.
-            steps = [corner for (_, before), (x, up) in pairwise(levels) for corner in ((x, before), (x, up))]
-            yield _draw_path([levels[0], *steps], "base")
+def _draw_baselines(curve: _Curve) -> Iterator[Markup]:
+    """Yield the line of each baseline, in the stretched part; it ends at gaps, not at other changes.
 
-
-def _iter_levels(points: Sequence[_Point]) -> Iterator[list[tuple[float, float]]]:
-    """Yield the places and the heights of each baseline, at least a short line for a single night.
-
-    It begins on the night that became the baseline, unless that was compared with a later baseline.
+    It begins on the night that became the baseline, unless that was compared with a later baseline. A single
+    night has a short line.
     """
-    last = points[0].x
-    with_baseline = (point for point in points if point.baseline is not None)
-    for _, group in groupby(with_baseline, key=attrgetter("baseline_id")):
-        first, *others = group
-        levels = [(point.x, point.baseline or 0.0) for point in (first, *others)]
-        if first.baseline_x is not None and last <= first.baseline_x < first.x:
-            levels.insert(0, (first.baseline_x, levels[0][1]))
-        last = levels[-1][0]
+    timeline, baselines = curve.timeline, curve.row.baselines
+    # A baseline that is a night has the day as its name.
+    position_of = dict(zip(timeline.dates, timeline.positions, strict=True))
+
+    def identify(at: int) -> tuple[int, BaselineReference | None]:
+        return max((gap for gap in timeline.gaps if gap <= at), default=0), timeline.nights[at].baseline
+
+    end = 0.0
+    nights = [at for at, value in enumerate(curve.row.values) if value and baselines[at] is not None]
+    for (after_gap, baseline), group in groupby(nights, key=identify):
+        levels = [curve.locate(at, baselines[at] or 0.0) for at in group]
+        (first, level), begin = levels[0], position_of.get(baseline.name if baseline else "")
+        if begin is not None and max(end, timeline.positions[after_gap]) <= begin < first:
+            levels.insert(0, (begin, level))
+        end = levels[-1][0]
         if len(levels) == 1:
-            levels = [(x, levels[0][1]) for x in (max(0.0, first.x - _DASH), min(1.0, first.x + _DASH))]
-        yield levels
+            levels = [(max(0.0, first - _DASH), level), (min(1.0, first + _DASH), level)]
+        # The line is level until a night whose shared queries give the baseline another mean.
+        steps = [corner for (_, before), (x, y) in pairwise(levels) for corner in ((x, before), (x, y))]
+        yield _draw_path([levels[0], *steps], "base")
 
 
 def _draw_path(places: Iterable[tuple[float, float]], kind: str, end: str = "") -> Markup:
@@ -320,17 +296,20 @@ def _draw_path(places: Iterable[tuple[float, float]], kind: str, end: str = "") 
     return svg.make_tag("path", d=f"M{'L'.join(corners)}{end}", class_=kind)
 
 
-def _draw_point(point: _Point, top: float, *, has_whisker: bool) -> Markup:
-    y = top + point.y
+def _draw_point(curve: _Curve, at: int, value: TrendValue, *, has_whisker: bool) -> Markup:
+    night, row, top = curve.timeline.nights[at], curve.row, curve.area.top
+    x, y = curve.locate(at, value.value)
     parts: list[str] = []
-    if has_whisker and point.interval:
-        low, high = point.interval
-        parts.append(svg.draw_line(point.x, point.x, top + low, top + high, "whisker"))
-    parts.append(svg.draw_dot(point.x, y, "dot" if point.decided else "dot hollow", 3))
-    if point.alarm:
+    if has_whisker and value.ci95:
+        low, high = (top + curve.locate(at, end)[1] for end in value.ci95)
+        parts.append(svg.draw_line(x, x, low, high, "whisker"))
+    parts.append(svg.draw_dot(x, top + y, "dot" if row.decided[at] else "dot hollow", 3))
+    if row.alarms[at]:
         mark = svg.make_tag("path", d="M-6 -14H6L0 -4Z", class_="alarm")
-        parts.append(svg.make_tag("svg", mark, x=svg.format_percent(point.x), y=y, overflow="visible"))
-    return svg.add_tooltip(point.title, *parts)
+        parts.append(svg.make_tag("svg", mark, x=svg.format_percent(x), y=top + y, overflow="visible"))
+    status = make_text("night: {status}", status=STATUS_TEXTS[night.status])
+    title = f"{night.date} {row.engine} {format_value(value, '.4f')}; {status.en} / {status.zh}"
+    return svg.add_tooltip(title, *parts)
 
 
 def _draw_dates(first: date, last: date, y: float) -> Iterator[Markup]:
