@@ -27,7 +27,6 @@ from judge.assess.pair_runner import PairRunner, PairScheduler
 from judge.assess.progress import JudgmentRecorder, ProgressListener
 from judge.client.client import ModelClient
 from judge.client.limiter import Circuit
-from judge.client.retry import MAX_REJECTIONS
 from judge.errors import CallError, Interrupted, JudgeError, StoreError
 from judge.files.cache import FileCache, make_cache_path, make_key
 from judge.files.judgment_log import JudgmentLog
@@ -46,7 +45,7 @@ class JudgingResult:
 
     `graded` of them have a grade, `failures` are those without one. `cost` is what they cost since they were
     first asked for. `stopped` is the reason when pairs have no judgment, `in_batches` the number of those in
-    batches that the server has, and that have not ended. `warnings` are about the store and the server.
+    batches that the server has, and that have not ended. `warnings` are about the store and batches.
     """
 
     judgments: Sequence[Judgment]
@@ -153,12 +152,7 @@ async def judge_pairs(
     try:
         recorder.begin(store, member.title)
         missing = log.find_missing_indices()
-        # An earlier start may have stopped at the pairs that come first now.
-        first_calls = store.read_calls(plan.iter_keys(missing[:MAX_REJECTIONS]))
-        client.availability.record_earlier_runs(
-            has_completion=recorder.has_verdict,
-            was_rejected=any(call.outcome == "bad_request" for call in first_calls),
-        )
+        client.availability.has_completion |= recorder.has_verdict
         if missing.size:
             runner = PairRunner(assessor, client, recorder)
             await _judge_requests(plan.read_requests(missing), runner, window, batch_runner, progress)
@@ -176,7 +170,6 @@ async def judge_pairs(
         stopped=stopped,
         warnings=(
             *_describe_corrupt(store, store.corrupt_keys[known_corrupt:]),
-            *client.availability.warnings,
             *(batch_runner.warnings if batch_runner else ()),
         ),
         in_batches=store.batches.count_in_created(plan.iter_keys(log.find_missing_indices())),

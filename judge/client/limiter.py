@@ -57,7 +57,6 @@ class AdaptiveLimiter:
         self._first_sent_at: float | None = None
         self._answered_at = self._failed_at = -inf
         self._outage_since: float | None = None
-        self._only_throttled = False
         #: Those that wait for a permit: for a first request, and for one more of the same pair.
         self._waiters, self._repeaters = deque[_Waiter](), deque[_Waiter]()
         self._repeater_is_next = True
@@ -121,8 +120,7 @@ class AdaptiveLimiter:
         if throttled:
             self._estimator.record_throttled(permit, now)
         if self._outage_since is None:
-            self._outage_since, self._only_throttled = now, True
-        self._only_throttled &= throttled
+            self._outage_since = now
         is_probe = self.circuit is not Circuit.CLOSED
         if is_probe and permit.number >= self._epoch_start:
             if permit.sent_at >= self._failed_at:  # requests that were in flight together make one step
@@ -160,11 +158,6 @@ class AdaptiveLimiter:
         if self.circuit is Circuit.CLOSED or self._outage_since is None:
             return 0.0
         return _read_clock() - self._outage_since
-
-    @property
-    def throttles_all(self) -> bool:
-        """Whether the server throttled every request since the last answer."""
-        return self._outage_since is not None and self._only_throttled
 
     def measure_time_without_answer(self) -> float:
         """Return the seconds since the last answer while requests are in flight, 0 with none in flight."""

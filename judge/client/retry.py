@@ -4,14 +4,14 @@
 libraries retry nothing. The limits of requests apply to both.
 """
 
-import re
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential, wait_random
 
 from judge.client.limiter import AdaptiveLimiter
-from judge.errors import CallError, ConnectionFailed, NoResponse, RequestRejected, RetryableError, TimedOut
+from judge.errors import CallError, ConnectionFailed, NoResponse, RetryableError, TimedOut
 from judge.messages import Message
 
 #: Retries that a run can afford before any answer (and four per call in flight), and per answer.
@@ -21,18 +21,11 @@ _INITIAL_RETRIES, _RETRIES_PER_ANSWER = 200.0, 0.1
 _MAX_STARTUP = 20.0
 #: The same where waiting does not help, as with an unknown host.
 _MAX_LASTING = 0.5
-#: Timeouts and HTML pages after which a run stops at a server that has not answered.
-_MAX_TIMEOUTS, _MAX_PAGES = 3, 3
-#: Equal rejections of an unknown kind after which it stops at one that has accepted no request.
-MAX_REJECTIONS = 3
-#: What differs in a message from request to request, such as a number or an id.
-_VARYING_WORD = re.compile(r"\w*\d\w*", re.ASCII)
-#: Broken connections after which it stops, when they take this many seconds.
-_MAX_BROKEN, _BROKEN_SECONDS = 5, 10.0
-#: Waits for Retry-After of more seconds are reported at the end of a run.
-_LONG_WAIT = 60.0
-#: What may be wrong where connections to an http:// address are closed.
-_TLS_HINT = Message(" (a port that speaks TLS needs https://)")
+#: Timeouts, or other responses than those of a model's server, after which a run stops at a server that has
+#: not answered.
+_MAX_ERRORS = 3
+#: Seconds for which a server may close connections: it may just be starting.
+_BROKEN_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,36 +108,14 @@ class ServerAvailability:
         self._endpoint = endpoint
         self._limits = limits
         self._limiter = limiter
-        self._startup_errors = _StartupErrors(endpoint, limits)
         #: Whether a response of the server's API arrived in this run, a success or an error.
         self._has_response = False
         #: Whether the server accepted a request, in this run or, as the store shows, in an earlier one.
         self.has_completion = False
-        #: Whether the server rejected the same requests in an earlier run, which may have stopped for it.
-        self._was_rejected = False
         #: What the last error says that a retry may solve.
         self.last_error = ""
-        #: The longest Retry-After that was waited for, in seconds.
-        self._longest_wait = 0.0
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What a user should know of the server at the end of the run."""
-        if self._longest_wait <= _LONG_WAIT:
-            return ()
-        wait = format_wait(self._longest_wait)
-        return (
-            Message(
-                "{endpoint!r} asked to wait for up to {wait} (Retry-After)",
-                endpoint=self._endpoint,
-                wait=wait,
-            ),
-        )
-
-    def record_earlier_runs(self, *, has_completion: bool, was_rejected: bool) -> None:
-        """Record what the store shows of earlier runs: an accepted request, a rejection of the next ones."""
-        self.has_completion = self.has_completion or has_completion
-        self._was_rejected = was_rejected
+        #: The errors of a server that has not answered yet.
+        self._startup_errors = Counter[type[RetryableError]]()
 
     def record_completion(self) -> None:
         """Record that the server accepted a request."""
@@ -153,14 +124,11 @@ class ServerAvailability:
     def record_error(self, error: CallError) -> str | None:
         """Record `error` and return why the server is unavailable, None while it may be available.
 
-        It gave no answer for too long, which is soon where it never answered, asks to wait for too long,
-        refuses all requests, or answers as another API.
+        It gave no answer for too long, which is soon where it never answered, asks to wait for too long, or
+        answers as another API.
         """
         if not isinstance(error, ConnectionFailed | TimedOut | NoResponse):
             self._has_response = True
-        if isinstance(error, RequestRejected):
-            is_of_pair = self.has_completion or self._was_rejected
-            return None if is_of_pair else self._startup_errors.check_rejection(error)
         if not isinstance(error, RetryableError):
             return None
         self.last_error = error.detail
@@ -168,112 +136,61 @@ class ServerAvailability:
             return Message(error.detail)
         max_wait, outage = self._limits.max_wait, self._limiter.measure_outage()
         wait = error.retry_after or 0.0
-        reason = None if self._has_response else self._startup_errors.check(error, outage)
-        if reason is not None:
+        if not self._has_response and (reason := self._check_startup(error, outage)):
             return reason
         if wait > max_wait:
             return Message(
                 "{endpoint!r} asks to wait {wait} ({error}), longer than --max-wait; wait for that time",
                 endpoint=self._endpoint,
-                wait=format_wait(wait),
+                wait=_format_wait(wait),
                 error=error,
             )
         if outage > max_wait:
-            return self._describe_outage(error, outage)
-        self._longest_wait = max(self._longest_wait, wait)
+            return Message(
+                "no request to {endpoint!r} succeeded for {seconds:.0f} s, last error: {error}; check the"
+                " server; if it throttles, wait a while, lower --concurrency or raise --max-wait",
+                endpoint=self._endpoint,
+                seconds=outage,
+                error=error,
+            )
         return None
 
-    def _describe_outage(self, error: RetryableError, seconds: float) -> str:
-        """Return that no request was answered for this many seconds, and what to do."""
-        tls = "" if self._has_response else _advise_tls(error, self._endpoint)
-        return Message(
-            "{endpoint!r} throttled every request for {seconds:.0f} s, the last one with {error}; wait a"
-            " while, lower --concurrency or raise --max-wait"
-            if self._limiter.throttles_all
-            else "no request to {endpoint!r} succeeded for {seconds:.0f} s, last error: {error}; check the"
-            " server{tls}",
-            endpoint=self._endpoint,
-            seconds=seconds,
-            error=error,
-            tls=tls,
-        )
-
-
-class _StartupErrors:
-    """Counts the errors of a server that has not answered yet, and says when they are reason to stop."""
-
-    def __init__(self, endpoint: str, limits: RequestLimits) -> None:
-        self._endpoint = endpoint
-        self._limits = limits
-        self._timeouts = self._pages = self._broken = self._rejections = 0
-        self._rejection = ""
-
-    def check_rejection(self, error: RequestRejected) -> str | None:
-        """Count an unknown rejection and return why the run should stop, None where it should go on.
-
-        As long as no request was accepted, equal rejections in a row concern the requests, not their pairs.
-        """
-        rejection = _VARYING_WORD.sub("", error.detail) if error.kind == "bad_request" else ""
-        self._rejections = self._rejections + 1 if rejection == self._rejection else 1
-        self._rejection = rejection
-        if not rejection or self._rejections < MAX_REJECTIONS:
-            return None
-        return Message(
-            "{endpoint!r} refused the first {count} requests with the same error: {detail}; check --base-url,"
-            " the model and its options (if they are right, the next start does not stop here)",
-            endpoint=self._endpoint,
-            count=MAX_REJECTIONS,
-            detail=Message(error.detail),
-        )
-
-    def check(self, error: RetryableError, outage: float) -> str | None:
-        """Count `error` and return why the run should stop, None where it should go on.
+    def _check_startup(self, error: RetryableError, outage: float) -> str | None:
+        """Count the error of a server that has not answered yet; return why the run should stop, or None.
 
         `outage` is the number of seconds since the first error.
         """
+        self._startup_errors[type(error)] += 1
+        count, detail, max_wait = self._startup_errors[type(error)], error.detail, self._limits.max_wait
         if isinstance(error, ConnectionFailed):
-            longest = min(self._limits.max_wait, _MAX_LASTING if error.lasting else _MAX_STARTUP)
-            why = Message(
+            if outage <= min(max_wait, _MAX_LASTING if error.lasting else _MAX_STARTUP):
+                return None
+            return Message(
                 "no connection to {detail}; check --base-url, the network and that the server runs",
-                detail=Message(error.detail),
+                detail=Message(detail),
             )
-            return why if outage > longest else None
+        if count < _MAX_ERRORS:
+            return None
         if isinstance(error, TimedOut):
-            self._timeouts += 1
-            why = Message(
+            return Message(
                 "{endpoint!r} accepts requests and does not answer ({detail}, {count} times); check the"
                 " server, or raise --timeout",
                 endpoint=self._endpoint,
-                detail=Message(error.detail),
-                count=self._timeouts,
+                detail=Message(detail),
+                count=count,
             )
-            return why if self._timeouts >= _MAX_TIMEOUTS else None
-        if not isinstance(error, NoResponse):
+        is_starting = outage < min(max_wait, _BROKEN_SECONDS) and self._limits.attempts > 1
+        if not isinstance(error, NoResponse) or (is_starting and not error.is_page):
             return None
-        self._pages += error.is_page
-        self._broken += not error.is_page
-        is_enough = outage >= min(self._limits.max_wait, _BROKEN_SECONDS) or self._limits.attempts == 1
-        if self._pages < _MAX_PAGES and not (self._broken >= _MAX_BROKEN and is_enough):
-            return None
-        tls = _advise_tls(error, self._endpoint)
-        login = Message(", which may require a login") if self._pages else ""
         return Message(
-            "{endpoint!r} does not answer as a model's server: {detail}; check --base-url{tls} and the"
-            " network{login}",
+            "{endpoint!r} does not answer as a model's server: {detail}; check --base-url (http or https),"
+            " and whether the network requires a login",
             endpoint=self._endpoint,
-            detail=Message(error.detail),
-            login=login,
-            tls=tls,
+            detail=Message(detail),
         )
 
 
-def _advise_tls(error: RetryableError, endpoint: str) -> str:
-    """Return a hint where a server closes connections to an http:// address, or does not speak HTTP there."""
-    is_broken = isinstance(error, NoResponse) and error.is_broken
-    return _TLS_HINT if is_broken and endpoint.startswith("http:") else ""
-
-
-def format_wait(seconds: float) -> Message:
+def _format_wait(seconds: float) -> Message:
     """Return a Retry-After in minutes, or in hours from two hours on, as exact as the server states it."""
     if seconds < 7200:
         return Message("{minutes:.3g} min", minutes=seconds / 60)

@@ -388,8 +388,7 @@ def make_connection_error(
         # The cause of a system error says why the connection ended, without a library's words.
         reason = explain_error(cause) if isinstance(cause, OSError) else f"{type(error).__name__}: {error}"
         detail = shorten(mask(f"{where}: {_restore_host(reason, url)}", *secrets))
-        # A library's ValueError is about the content of a response.
-        return NoResponse(detail, is_broken=not isinstance(cause, ValueError))
+        return NoResponse(detail)
     reason, lasting = _describe_cause(cause)
     return ConnectionFailed(
         shorten(mask(f"{where}: {_restore_host(reason, url)}", *secrets)), lasting=lasting
