@@ -223,21 +223,13 @@ class TimedOut(RetryableError):
 class NoResponse(RetryableError):
     """The response is not one of the API: a broken connection, an HTML page: kind transport.
 
-    `is_page` is True for an HTML page, which a proxy or a web server sends instead of the provider,
-    `is_other_api` for an answer of another API.
+    `lasting` is True when waiting alone will not help: an HTML page, which a proxy or a web server sends
+    instead of the provider, or an answer of another API.
     """
 
-    def __init__(
-        self,
-        detail: str,
-        *,
-        is_page: bool = False,
-        is_other_api: bool = False,
-        maybe_billed: bool = True,
-    ) -> None:
+    def __init__(self, detail: str, *, lasting: bool = False, maybe_billed: bool = True) -> None:
         super().__init__("transport", detail, maybe_billed=maybe_billed)
-        self.is_page = is_page
-        self.is_other_api = is_other_api
+        self.lasting = lasting
 
 
 class ParametersRejected(CallError):

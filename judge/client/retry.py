@@ -124,16 +124,13 @@ class ServerAvailability:
     def record_error(self, error: CallError) -> str | None:
         """Record `error` and return why the server is unavailable, None while it may be available.
 
-        It gave no answer for too long, which is soon where it never answered, asks to wait for too long, or
-        answers as another API.
+        It gave no answer for too long, which is soon where it never answered, or asks to wait for too long.
         """
         if not isinstance(error, ConnectionFailed | TimedOut | NoResponse):
             self._has_response = True
         if not isinstance(error, RetryableError):
             return None
         self.last_error = error.detail
-        if isinstance(error, NoResponse) and error.is_other_api and not self.has_completion:
-            return Message(error.detail)
         max_wait, outage = self._limits.max_wait, self._limiter.measure_outage()
         wait = error.retry_after or 0.0
         if not self._has_response and (reason := self._check_startup(error, outage)):
@@ -180,7 +177,7 @@ class ServerAvailability:
                 count=count,
             )
         is_starting = outage < min(max_wait, _BROKEN_SECONDS) and self._limits.attempts > 1
-        if not isinstance(error, NoResponse) or (is_starting and not error.is_page):
+        if not isinstance(error, NoResponse) or (is_starting and not error.lasting):
             return None
         return Message(
             "{endpoint!r} does not answer as a model's server: {detail}; check --base-url (http or https),"

@@ -37,14 +37,6 @@ _FAILED = frozenset(
     "insufficient_system_resource network_error network-error abort aborted error tool_error"
     " timeout cancelled canceled user_cancel".split()
 )
-#: The answers of other APIs: names in them with the values that these have, if any, and the address to write.
-_OTHER_APIS: Sequence[tuple[Mapping[str, str | None], Message, str]] = (
-    ({"done": None}, Message("Ollama's own API"), "http://HOST:11434/v1"),
-    ({"type": "message", "content": None}, Message("Anthropic's own API"), "https://api.anthropic.com/v1"),
-    ({"object": "response"}, Message("OpenAI's Responses API"), "https://HOST/v1"),
-)
-#: The beginning of a stream of server-sent events; a line with a colon in front is a comment.
-_EVENT_STREAM = re.compile(r"(?::[^\n]*\n|\s)*(?:data|event):")
 
 
 def build_messages(prompt: Prompt, *, has_system: bool = True) -> list[dict[str, str]]:
@@ -71,10 +63,10 @@ def parse_response(
     try:
         json_body = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # it is stricter than json
-        json_body = _parse_json(_decode(body))
+        json_body = _parse_json(body.decode("utf-8-sig", "replace"))
     if 200 <= status < 300 and isinstance(json_body, dict) and not find_error(json_body):
         return json_body  # `read_chat_completion` removes secrets from what it takes
-    text = redact(_decode(body), *secrets)
+    text = redact(body.decode("utf-8-sig", "replace"), *secrets)
     json_body = _parse_json(text)
     is_blocked = status == 403 and json_body is None and _PAGE.search(text[:_PAGE_START])
     if (status >= 300 or isinstance(json_body, dict)) and not is_blocked:
@@ -89,20 +81,9 @@ def _parse_json(text: str) -> Any:  # noqa: ANN401 - any JSON
         return None
 
 
-def _decode(body: bytes) -> str:
-    """Return `body` as text, in the encoding that the first bytes of JSON show (RFC 4627)."""
-    try:
-        return body.decode(json.detect_encoding(body), "surrogatepass")
-    except UnicodeDecodeError:
-        return body.decode(errors="replace")
-
-
 def _make_no_api_error(status: int, text: str) -> NoResponse:
     """Return the error for a response whose body is not a whole JSON object, with what the body is."""
     if not _PAGE.search(text[:_PAGE_START]):
-        if _EVENT_STREAM.match(text[:_PAGE_START]):
-            return _make_other_api_error(Message("a stream of server-sent events"), "https://HOST/v1")
-        _check_api(_parse_json(text.partition("\n")[0]))  # a stream of objects
         begin = shorten(mask(text[:1000])[:80])
         if not begin:
             return make_transport_error(f"HTTP {status}, but the body is empty")
@@ -112,19 +93,25 @@ def _make_no_api_error(status: int, text: str) -> NoResponse:
     if title:
         name = shorten(mask(unescape(title[1])))[:_TITLE_LENGTH]
         detail = Message("HTTP {status}: an HTML page titled {title!r}", status=status, title=name)
-    return NoResponse(detail, is_page=True, maybe_billed=status < 300)
+    return NoResponse(detail, lasting=True, maybe_billed=status < 300)
+
+
+def make_content_error(json_body: JsonBody, *secrets: str) -> NoResponse:
+    """Return the error for a response that holds something else than a reply, as those of another API."""
+    body = shorten(mask(json.dumps(json_body, ensure_ascii=False), *secrets))
+    return NoResponse(f"the response holds neither a reply nor an error: {body}", lasting=True)
 
 
 def read_chat_completion(json_body: JsonBody, params: Params, secrets: Sequence[str] = ()) -> Completion:
     """Return the completion in a response of OpenAI's chat completions to a request with `params`.
 
-    No choice, or one without content, is the empty text. `secrets` are masked in all of it. Raises
-    RequestRejected when the model refused or a filter cut its answer, RetryableError when the server did not
-    finish it, NoResponse for the answer of another API.
+    An empty list of choices, or a choice without content, is the empty text. `secrets` are masked in all of
+    it. Raises RequestRejected when the model refused or a filter cut its answer, RetryableError when the
+    server did not finish it, NoResponse for the answer of another API.
     """
     choices, request_id = json_body.get("choices"), json_body.get("id")
     if choices is None:
-        _check_api(json_body)
+        raise make_content_error(json_body, *secrets)
     choice = as_mapping(choices[0]) if isinstance(choices, list) and choices else {}
     message = as_mapping(choice.get("message"))
     finish = choice.get("finish_reason")
@@ -154,24 +141,6 @@ def _has_thinking(message: JsonBody) -> bool:
     return isinstance(content, list) and any(
         isinstance(part, Mapping) and str(part.get("type")) in _THINKING_PARTS for part in content
     )
-
-
-def _check_api(json_body: object) -> None:
-    """Raise NoResponse for the answer of an API that is not chat completions."""
-    body = as_mapping(json_body)
-    for names, api, url in _OTHER_APIS:
-        if all(name in body and value in (None, body[name]) for name, value in names.items()):
-            raise _make_other_api_error(api, url)
-
-
-def _make_other_api_error(api: Message, url: str) -> NoResponse:
-    detail = Message(
-        "the server answers with {api}, not chat completions; write --base-url {url}, which ends before"
-        " /chat/completions",
-        api=api,
-        url=url,
-    )
-    return NoResponse(detail, is_other_api=True)
 
 
 def _check_end(finish_reason: str, refusal: str, usage: Usage | None) -> None:

@@ -6,7 +6,6 @@ into grades.
 
 import asyncio
 import importlib
-import json
 from collections.abc import Callable
 from importlib.util import find_spec
 from math import isfinite
@@ -15,7 +14,7 @@ from typing import Any, Literal
 
 from judge.errors import ParametersRejected, RequestRejected, SetupError, advise_install
 from judge.models import error_mapping
-from judge.models.chat_messages import as_mapping, read_count
+from judge.models.chat_messages import as_mapping, make_content_error, read_count
 from judge.models.error_mapping import JsonBody
 from judge.models.http_connections import HttpConnections
 from judge.models.providers import LocalModel
@@ -72,8 +71,7 @@ class Reranker:
         # The request has one text, so another index is that of the response to another request.
         is_of_text = result.get("index", 0) == 0
         if not is_of_text or type(score) not in (int, float) or parse_score(str(score)) is None:
-            body = redact(json.dumps(json_body, ensure_ascii=False)[:200], *self._secrets)
-            raise error_mapping.make_transport_error(f"the response holds no relevance score: {body}")
+            raise make_content_error(json_body, *self._secrets)
         tokens = read_count(as_mapping(json_body.get("usage")), "total_tokens")
         request_id = json_body.get("id") or json_body.get("request_id")
         return Completion(

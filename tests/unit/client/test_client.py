@@ -210,7 +210,7 @@ class SlowModel(ScriptedModel):
     [
         (TimedOut("no answer within 60 s"), 60, 24, 65, "accepts requests and does not answer"),
         (
-            NoResponse("HTTP 200: an HTML page titled 'Login'", is_page=True),
+            NoResponse("HTTP 200: an HTML page titled 'Login'", lasting=True),
             0.05, 16, 20, "and whether the network requires a login",
         ),
         (NoResponse("Server disconnected"), 0.05, 16, 20, "disconnected; check --base-url (http or https)"),

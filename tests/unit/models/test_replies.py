@@ -80,7 +80,7 @@ def test_an_html_page_is_named_by_its_title_which_shows_no_key() -> None:
     page = b"<!DOCTYPE html><html><head><title>Log in &amp; sk-canary-5b1d9f</title></head></html>"
     with pytest.raises(NoResponse, match=r"HTTP 200: an HTML page titled 'Log in & \*\*\*'$") as caught:
         parse_response(200, page, {})
-    assert caught.value.is_page
+    assert caught.value.lasting
     assert caught.value.maybe_billed
 
 
@@ -88,24 +88,25 @@ def test_a_page_with_status_403_is_no_answer_of_the_api_and_not_billed() -> None
     page = b"<html><head><title>Sorry, you have been blocked</title></head></html>"
     with pytest.raises(NoResponse, match=r"HTTP 403: an HTML page titled 'Sorry, you") as caught:
         parse_response(403, page, {})
-    assert (caught.value.is_page, caught.value.maybe_billed) == (True, False)
+    assert (caught.value.lasting, caught.value.maybe_billed) == (True, False)
     assert isinstance(parse_response(403, b'{"error": {"message": "<html>"}}', {}), ErrorResponse)
 
 
 @check_each("adapter", ["openai", "dashscope"])
-@check_each(
-    "body",
-    [
-        "{}",
-        '{"choices": null, "output": null}',
-        '{"choices": [null], "output": {"choices": [null]}}',
-        '{"output": "x"}',
-    ],
-)
-def test_an_answer_of_no_known_shape_is_empty(adapter: str, body: str) -> None:
-    with serve_reply(Reply(body=body)) as server:
+def test_an_answer_without_a_message_is_empty(adapter: str) -> None:
+    with serve_reply(Reply(body='{"choices": [null], "output": {"choices": [null]}}')) as server:
         [answer] = ask(open_at(adapter, server))
     assert answer.text == ""
+
+
+@check_each("body", ["{}", '{"choices": null}', '{"output": "x Canary_9e41-not-like-a-key"}'])
+def test_an_answer_without_choices_is_no_chat_completion(body: str) -> None:
+    answer = parse_response(200, body.encode(), {})
+    assert isinstance(answer, dict)
+    with pytest.raises(NoResponse, match="the response holds neither a reply nor an error: ") as caught:
+        read_chat_completion(answer, {}, ["Canary_9e41-not-like-a-key"])
+    assert caught.value.lasting
+    assert "Canary" not in str(caught.value)
 
 
 def test_usage_is_read_by_every_providers_names() -> None:

@@ -81,7 +81,7 @@ def test_a_server_of_tei_is_asked_as_it_reads_after_its_first_refusal() -> None:
 def test_a_reply_without_a_score_is_an_error(body: object) -> None:
     with (
         serve_reply(Reply(body=json.dumps(body))) as server,
-        pytest.raises(CallError, match="holds no relevance score"),
+        pytest.raises(CallError, match="holds neither a reply nor an error"),
     ):
         ask(open_at("server", server.url), PAIR)
 
