@@ -14,8 +14,8 @@ from judge.config.option_checks import (
     Options,
     list_fields,
     list_keys,
-    list_options,
     make_source,
+    name_option,
     option,
 )
 from judge.config.option_record import CALLS, ENGINES, FILES, INPUT
@@ -29,9 +29,9 @@ from judge.config.option_types import (
     TextValue,
 )
 from judge.config.run_checks import check_no_run_options
-from judge.config.toml_file import OptionValues, TomlTable, read_section, rename_options
-from judge.errors import InputError, suggest_name
-from judge.messages import Message, OptionName
+from judge.config.toml_file import TomlTable, read_section, rename_options
+from judge.errors import InputError
+from judge.messages import Message
 
 _engine, _call = partial(option, group=ENGINES), partial(option, group=CALLS)
 
@@ -102,24 +102,17 @@ class CollectConfig(Options):
         keys, source = list_keys(cls), make_source(cls, toml, given, "collect")
         table = read_section(toml, "collect") if toml else {}
         with source.add_error_context():
-            options: OptionValues = {}
             check_no_run_options(table.keys() - keys.keys())
-            for key, value in rename_options(table).items():
-                if key not in keys:
-                    raise InputError(
-                        "unknown option {key!r}{suggestion}", key=key, suggestion=suggest_name(key, keys)
-                    )
-                if keys[key] not in given:
-                    options[keys[key]] = value
+            # An unknown key stays, and is refused.
+            named = {keys.get(key, key): value for key, value in rename_options(table).items()}
+            options = {name: value for name, value in named.items() if name not in given}
             # The file alone, so that the message can name it.
             cls(**{"source": source, "queries": "-", "engines": ("-",), "out": "-", **options})
             options |= given
-            for name, option_record in list_options(cls).items():
-                if list_fields(cls)[name].is_required() and name not in options:
+            for name, option_field in list_fields(cls).items():
+                if option_field.is_required() and name not in options:
                     raise InputError(
                         "{option} is missing; add it (see judge collect --help)",
-                        option=name
-                        if option_record.place == "argument"
-                        else OptionName(option_record.list_flags(name)[0]),
+                        option=name_option(name, option_field),
                     )
         return cls(**options, source=source)

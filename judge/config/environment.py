@@ -7,8 +7,6 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-#: Keeps DeepEval from sending telemetry.
-_TELEMETRY_OPT_OUT = "DEEPEVAL_TELEMETRY_OPT_OUT"
 #: Keep DeepEval from reading .env files and from writing folders when judge itself imports it.
 _DEEPEVAL_SETTINGS: Mapping[str, str] = {
     "DEEPEVAL_DISABLE_DOTENV": "1",
@@ -17,8 +15,6 @@ _DEEPEVAL_SETTINGS: Mapping[str, str] = {
 }
 #: Keep Ray from sending usage statistics, and from copying the working folder to actors after `uv run`.
 _RAY_SETTINGS: Mapping[str, str] = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
-#: With 0, Ray uses 127.0.0.1 as the address of every node, on Linux too.
-_RAY_CLUSTER = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
 
 def copy_environment() -> Mapping[str, str]:
@@ -28,7 +24,7 @@ def copy_environment() -> Mapping[str, str]:
 
 def disable_deepeval_telemetry() -> None:
     """Set the variable that DeepEval reads before it sends telemetry, unless the user has set it."""
-    os.environ.setdefault(_TELEMETRY_OPT_OUT, "1")
+    os.environ.setdefault("DEEPEVAL_TELEMETRY_OPT_OUT", "1")
 
 
 def quiet_deepeval() -> None:
@@ -52,7 +48,8 @@ def set_up_ray_in_environment(*, is_local: bool) -> None:
     """Set what Ray reads on import: no statistics; a cluster that `is_local` listens on this machine only."""
     os.environ.update(_RAY_SETTINGS)
     if is_local:
-        os.environ[_RAY_CLUSTER] = "0"
+        # With 0, Ray uses 127.0.0.1 as the address of every node, on Linux too.
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 
 
 @contextmanager

@@ -94,8 +94,13 @@ def option(
 
 def list_options(model: type[Any]) -> dict[str, Option]:
     """Return the options of a model by the names of their fields."""
-    extras = {name: field.json_schema_extra for name, field in list_fields(model).items()}
-    return {name: extra["option"] for name, extra in extras.items() if isinstance(extra, dict)}  # type: ignore[misc]
+    records = {name: _get_option(field) for name, field in list_fields(model).items()}
+    return {name: record for name, record in records.items() if record}
+
+
+def _get_option(field: FieldInfo) -> Option | None:
+    extra = field.json_schema_extra
+    return extra["option"] if isinstance(extra, dict) else None  # type: ignore[return-value]
 
 
 def list_keys(model: type[Any]) -> dict[str, str]:
@@ -157,7 +162,7 @@ def _describe_invalid(error: ValidationError, fields: Mapping[str, FieldInfo], v
         suggestion = suggest_name(name, keys) or listing
         return Message("unknown option {name!r}{suggestion}", name=name, suggestion=suggestion)
     key = fields[name].title or name
-    option = _name_option(name, fields[name])
+    option = name_option(name, fields[name])
     requirement = _describe_requirement(detail, fields[name], key)
     if detail["type"] == "missing":
         return Message("{key} is missing; {requirement}", key=option, requirement=requirement)
@@ -183,14 +188,13 @@ def _describe_invalid(error: ValidationError, fields: Mapping[str, FieldInfo], v
     )
 
 
-def _name_option(name: str, field: FieldInfo) -> str:
+def name_option(name: str, field: FieldInfo) -> str:
     """Return the name of an option as the command line has it, or its key in TOML if it is in files only.
 
     On the command line, a flag such as --points has no value that can be wrong.
     """
-    extra = field.json_schema_extra
-    record: object = extra["option"] if isinstance(extra, dict) else None
-    if isinstance(record, Option) and record.place == "option" and field.annotation is not bool:
+    record = _get_option(field)
+    if record and record.place == "option" and field.annotation is not bool:
         return OptionName(record.list_flags(name)[0])
     return field.title or name
 
@@ -217,14 +221,13 @@ def _describe_requirement(detail: ErrorDetails, field: FieldInfo, key: str) -> M
         return Message("it must be at most {most:,}", most=context["le"])
     kind = "tuple" if len(detail["loc"]) > 1 else detail["type"].removesuffix("_type")
     if kind in _EXPECTED:
-        extra = field.json_schema_extra
-        example = extra["option"].example if isinstance(extra, dict) else ""  # type: ignore[union-attr]
-        if example and kind in _SHOWN_BY_EXAMPLE:
+        record = _get_option(field)
+        if record and record.example and kind in _SHOWN_BY_EXAMPLE:
             return Message(
                 "it must be {expected}, such as {key} = {example}",
                 expected=_EXPECTED[kind],
                 key=key,
-                example=example,
+                example=record.example,
             )
         return Message("it must be {expected}", expected=_EXPECTED[kind])
     return Message(detail["msg"])
