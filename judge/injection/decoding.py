@@ -1,15 +1,13 @@
-"""Texts in another form: letters that look like Latin ones, and encoded, reversed and spaced texts.
+"""Texts in another form: letters that look like Latin ones, and encoded and spaced texts.
 
 Look-alikes are folded to the letters that a reader sees. Of a decoded text only what it says can be
 suspicious, not its form.
 """
 
 import base64
-import codecs
 import json
 import re
 import unicodedata
-from collections.abc import Collection
 from functools import lru_cache
 from urllib.parse import unquote
 
@@ -44,8 +42,6 @@ _STABLE = (
 )
 # A run is found faster by its first character.
 UNSTABLE = re.compile(f"[^{_STABLE}][^{_STABLE}]*")
-#: Stand for ROT13, and for a text written from its end to its beginning, among what a text may be.
-ROT13, REVERSED = "rot13", "reversed"
 #: The shortest run of base64 or hexadecimal that is decoded.
 _MIN_ENCODED = 24
 # An x for each byte of base64 and a blank for the others, so that runs of them are found fast.
@@ -110,11 +106,8 @@ _CLASSES = "".join(_classify(chr(code)) for code in range(256)).encode()
 _SPACED, _SEPARATED_LETTERS, _DIGIT_IN_WORD = b" a a a a ", b".a.a.a.", b"a0a"
 
 
-def decode(cleaned: str, raw: str, forms: Collection[str]) -> list[str]:
-    """Return what a text says where it is encoded, reversed or spaced, in lower case.
-
-    It is read as ROT13 and from its end only when `forms` has `ROT13` and `REVERSED`.
-    """
+def decode(cleaned: str, raw: str) -> list[str]:
+    """Return what a text says where it is encoded or spaced, in lower case."""
     classes, runs = _classify_bytes(cleaned)
     texts = _decode_raw(raw, *(_classify_bytes(raw) if raw != cleaned else (classes, runs)))
     if _ENCODED_RUN in runs:
@@ -127,10 +120,6 @@ def decode(cleaned: str, raw: str, forms: Collection[str]) -> list[str]:
         texts.append(cleaned.translate(_LEET_LETTERS))
     if _SEPARATED_LETTERS in classes:
         texts.append(_SEPARATED.sub(lambda match: match[0][::2], cleaned))
-    if ROT13 in forms:
-        texts.append(codecs.encode(cleaned, "rot13"))
-    if REVERSED in forms:
-        texts.append(cleaned[::-1])
     return [text.lower() for text in texts if text]
 
 

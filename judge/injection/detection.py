@@ -7,14 +7,13 @@ An article about prompt injection quotes what attacks say, and the documentation
 with a grade. Neither addresses the assessor.
 """
 
-import codecs
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 from judge.flags import ENCODED, HIDDEN_TEXT, INSTRUCTION
-from judge.injection.decoding import REVERSED, ROT13, decode, fold_lookalikes
+from judge.injection.decoding import decode, fold_lookalikes
 from judge.injection.model import SUBJECTS, load_injection_model
 from judge.injection.patterns import INJECTION_FORMS, InjectionForm
 from judge.injection.word_patterns import list_words
@@ -24,8 +23,6 @@ _HIDDEN_MARKUP = re.compile(
     r"<!--((?:(?!-->).){1,2000})|\b(?:alt|title|content|aria-label)\s?=\s?(?:\"([^\"<>]{1,400})\"|'([^'<>]{1,400})')",
     re.DOTALL,
 )
-#: Shorter stems are words when they are reversed, too.
-_MIN_REVERSED = 5
 _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
 _PAIR = re.compile("[^\x00-\x7f]{2}")
 #: The characters of a raw text that are searched, or twice as many as its cleaned form has.
@@ -107,8 +104,7 @@ def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
         flags.add(HIDDEN_TEXT)
     if hidden := _find_hidden_markup(raw_text) if raw_text is not visible else "":
         flags |= {HIDDEN_TEXT} if _search(hidden) else set()
-    encodings = _make_index().encodings
-    for decoded in decode(cleaned, raw, {encodings[key] for key in keyed.keys & encodings.keys()}):
+    for decoded in decode(cleaned, raw):
         if more := _search(decoded):
             flags |= more | {ENCODED}
     return tuple(sorted(flags))
@@ -180,41 +176,34 @@ def _find_possible(keyed: _KeyedText) -> set[InjectionForm]:
 class _Index(NamedTuple):
     """What is looked up in a text by its keys: whole words, two characters in a row, single characters."""
 
-    #: The keys of the forms with what these need, of `encodings`, and of the subjects of the model.
+    #: The keys of the forms with what these need, and of the subjects of the model.
     keys: frozenset[bytes | str]
     #: Has the two characters of a pair in its group, because pairs overlap.
     pair: re.Pattern[str]
     marks: Sequence[str]
     #: The forms, each with one of its words, by a key that a text with this word has.
     forms: Mapping[bytes | str, Sequence[tuple[str, InjectionForm]]]
-    #: Words in ROT13 or REVERSED, and which of these.
-    encodings: Mapping[bytes | str, str]
 
 
 @cache
 def _make_index() -> _Index:
     """Return the index of all forms by the words that are needed and rarely met."""
     forms: dict[bytes | str, list[tuple[str, InjectionForm]]] = {}
-    encodings: dict[bytes | str, str] = {}
     for form in INJECTION_FORMS:
         need = form.pattern.needs[0]
         for run, words in need.whole.items():
             forms.setdefault(run, []).extend((word, form) for word in words)
-            if not form.raw:
-                encodings[codecs.encode(run.decode(), "rot13").encode()] = ROT13
-                if len(run) >= _MIN_REVERSED:
-                    encodings[run[::-1]] = REVERSED
         for part in need.parts:
             is_pair = _PAIR.search(part)
             key = is_pair[0] if is_pair else part[0] if part.isascii() else max(part)
             forms.setdefault(key, []).append((part, form))
     needed = (need.whole for form in INJECTION_FORMS for need in form.pattern.needs)
-    keys = SUBJECTS.union(forms, encodings, *needed)
+    keys = SUBJECTS.union(forms, *needed)
     texts = [key for key in keys if isinstance(key, str)]
     pairs = [key for key in texts if len(key) > 1]
     firsts, seconds = (re.escape("".join(sorted(set(chars)))) for chars in zip(*pairs, strict=True))
     pair = re.compile(f"[{firsts}](?<=(?=(.[{seconds}])).)")
-    return _Index(keys, pair, sorted({*texts} - {*pairs}), forms, encodings)
+    return _Index(keys, pair, sorted({*texts} - {*pairs}), forms)
 
 
 def _join_lines(text: str) -> str:

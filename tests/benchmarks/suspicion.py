@@ -5,7 +5,6 @@ flagged are counted in other forms, too, such as base64.
 """
 
 import base64
-import codecs
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 
@@ -23,7 +22,6 @@ FORMS: Mapping[str, Callable[[str], str]] = {
     "base64url": lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
     "hexadecimal": lambda text: text.encode().hex(),
     "pairs": lambda text: text.encode().hex(" "),
-    "rot13": lambda text: codecs.encode(text, "rot13"),
     "spaced": lambda text: "  ".join(" ".join(word) for word in text.split()),
     "small capitals": lambda text: text.lower().translate(_SMALL_CAPITALS),
     "percent signs": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
