@@ -62,6 +62,9 @@ def compare(
         str | None,
         make_option("Compare the engines of one run with this one only: fewer pairs, narrower intervals."),
     ] = None,
+    details: Annotated[
+        bool, make_option("Also print further tables, and what the columns mean.", "--details")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Compare engines, in one run or across runs."""
@@ -84,7 +87,10 @@ def compare(
             print_json(summary)
         else:
             min_coverage = min(read_options(RunFolder(run)).min_coverage for run in runs)
-            print_parts(comparison_tables.iter_comparison_parts(summary, runs[0], names, pairs, min_coverage))
+            parts = comparison_tables.iter_comparison_parts(
+                summary, runs[0], names, pairs, min_coverage, details=details
+            )
+            print_parts(parts)
 
 
 @takes_options(lambda name, _: name in ("base_url", "store"))

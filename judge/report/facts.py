@@ -10,7 +10,7 @@ from judge.analysis.summary import Summary
 from judge.measure.measures import name_mean
 from judge.measure.ppi import CorrectedOutcome
 from judge.messages import Bilingual, Translator, build_text, build_texts, make_text
-from judge.pricing.costs import Cost
+from judge.pricing.costs import Cost, RunCost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, selftest_sentences
 from judge.report.display_text import (
@@ -141,16 +141,21 @@ def _describe_order(order: PlannedComparison) -> Iterator[Bilingual]:
 
 
 def describe_cost(t: Translator, cost: Cost) -> str:
-    """Return calls, tokens and the price, and the calls with an unknown cost."""
-    amount = format_cost(t, cost)
-    calls = t(
+    """Return calls, tokens, what they cost at the price of which day, and the calls with an unknown cost."""
+    amount, price = format_cost(t, cost), cost.price if isinstance(cost, RunCost) else None
+    text = t(
         "{calls}, {cost.prompt_tokens:,} tokens in ({cost.cached_tokens:,} cached),"
         " {cost.completion_tokens:,} out",
         calls=format_call_count(t, cost.calls),
         cost=cost,
     )
-    price = t("; price unknown") if amount is None else t(", {amount}", amount=amount) if amount else ""
-    return calls + price + describe_unclear_calls(t, cost)
+    if amount is None:
+        text += t("; cost unknown" if price else "; price unknown: --price or --prices gives one")
+    elif amount:
+        text += t(", {amount}", amount=amount)
+        if price and price.as_of:
+            text += t(" at prices of {day}", day=price.as_of)
+    return text + describe_unclear_calls(t, cost)
 
 
 def describe_sample(page_data: PageData) -> Bilingual | None:

@@ -6,6 +6,7 @@ To add a column to a table, add a `Column` to the function that makes the table.
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from math import floor, log10
 from typing import Literal, NamedTuple, Self, TypeAlias
 
 from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
@@ -46,8 +47,9 @@ class Column:
 
     Words, which a page writes from the left, are `Bilingual`; a `str` is a number that is formatted already.
 
-    `note` explains it. A column that is `only` in one place is left out in the other. On a page, one that
-    `is_under` stands in small letters under the values of the column before it.
+    `note` explains it. A column that is `only` in one place is left out in the other. One that `is_beside`
+    stays beside the column before it where a terminal splits the table. On a page, one that `is_under` stands
+    in small letters under the values of the column before it.
     """
 
     title: Bilingual
@@ -55,6 +57,7 @@ class Column:
     format_spec: str = ".4f"
     note: Bilingual | None = None
     only: Place | None = None
+    is_beside: bool = False
     is_under: bool = False
 
     @property
@@ -138,6 +141,7 @@ def iter_mean_columns(
     title: Bilingual,
     means: Sequence[MeasureMean | SegmentMean | DimensionMean],
     in_column: Sequence[int] | None = None,
+    format_spec: str = ".4f",
 ) -> Iterator[Column]:
     """Yield the column of means, and those of their intervals and numbers of queries.
 
@@ -152,16 +156,17 @@ def iter_mean_columns(
             values, counts, counts if in_column is None else in_column, strict=True
         )
     ]
-    yield Column(title, list(map(CountedMean, values, own_counts)))
+    yield Column(title, list(map(CountedMean, values, own_counts)), format_spec)
     note = make_text("95% interval: with a probability of 95%, the interval contains the true mean")
     only: Place | None = None if in_column is None else "page"
-    yield Column(INTERVAL, [mean.ci95 for mean in means], note=note, only=only, is_under=True)
+    intervals = [mean.ci95 for mean in means]
+    yield Column(INTERVAL, intervals, format_spec, note, only, is_beside=True, is_under=True)
     bounds = [_format_bounds(mean) for mean in means]
     if any(bounds):
         yield Column(make_text("worst case"), bounds, only="page", is_under=True)
     if in_column is None:
         note = make_text("queries: the number of queries in the mean")
-        yield Column(make_text("queries"), counts, ",", note)
+        yield Column(make_text("queries"), counts, ",", note, is_beside=True)
     else:
         texts = [f"n = {count:,}" if count else None for count in own_counts]
         yield Column(make_text("queries"), texts, only="page", is_under=True)
@@ -274,7 +279,7 @@ def _list_figures(comparisons: Sequence[PairComparison]) -> list[Column]:
     return [
         Column(make_text("result"), outcomes, note=result, only="page"),
         Column(make_text("difference"), [row.difference for row in comparisons], "+.4f"),
-        Column(INTERVAL, [row.interval for row in comparisons], "+.4f", interval),
+        Column(INTERVAL, [row.interval for row in comparisons], "+.4f", interval, is_beside=True),
         Column(
             make_text("won/tied/lost"), [f"{row.wins:,}/{row.ties:,}/{row.losses:,}" for row in comparisons]
         ),
@@ -367,14 +372,25 @@ def iter_dimension_tables(
     counts = None
     for measure in dimension.measures:
         means = [dimension.find_mean(engine, measure) for engine in engines]
-        columns += iter_mean_columns(build_text(Translator.name_measure, measure), means, counts)
+        title = build_text(Translator.name_measure, measure)
+        columns += iter_mean_columns(title, means, counts, _choose_format(means))
         counts = counts or [mean.queries for mean in means]
     if columns:
         yield ResultTable(caption, ENGINE, engines, columns, short_title=caption)
     for measure, pairs in dimension.group_engine_pairs(order).items():
-        title = build_text(Translator.name_measure, measure)
-        columns = list(iter_mean_columns(title, [pair.mean for pair in pairs]))
+        title, means = build_text(Translator.name_measure, measure), [pair.mean for pair in pairs]
+        columns = list(iter_mean_columns(title, means, format_spec=_choose_format(means)))
         yield ResultTable(caption, make_text("engines"), [f"{pair.a} / {pair.b}" for pair in pairs], columns)
+
+
+def _choose_format(means: Iterable[DimensionMean]) -> str:
+    """Return the format that shows three digits of the smallest mean, with 3 decimals for a mean up to 1.
+
+    A measure of a dimension may be a share, a number of days or an amount of money.
+    """
+    smallest = min((abs(mean.mean) for mean in means if mean.mean is not None), default=0.0)
+    decimals = 3 if smallest <= 1 else max(0, 2 - floor(log10(smallest)))
+    return f",.{decimals}f"
 
 
 def make_repeat_table(summary: Summary) -> ResultTable:

@@ -218,7 +218,7 @@ def test_measures_and_pairs_are_chosen_by_name_and_number(runs: Path) -> None:
         "by MAP@5 (descriptive)",
         "by P@5 (descriptive)",
     ]
-    assert result.stdout.count("… and 2 more: --pairs 3 or --json") == 2
+    assert result.stdout.count("… and 2 more: --pairs 3 or --json") == 1
     without_pairs = run_judge("compare", runs / "night1", "--pairs", 0).stdout
     assert "… and 3 more: --pairs 3 or --json" in without_pairs
     assert "won/tied/lost" not in without_pairs

@@ -45,7 +45,7 @@ def test_diversity_is_in_every_place_and_is_kept(tmp_path: Path) -> None:
     chinese = run_judge("score", out, "--diversity", "--ui-lang", "zh")
     assert re.search("多样性 +站点数@10 .*近似重复@10 +相似度@10 +MMR nDCG@10", chinese.stdout)
     [of_b] = [line for line in scored.stdout.split("diversity  sites@10")[1].splitlines() if line[:2] == "b "]
-    assert "0.0000 (3)" in of_b  # its sites are known in 2 queries
+    assert "0.000 (3)" in of_b  # its sites are known in 2 queries
     assert "dimensions" not in read_summary(out)
     run = run_judge(*words, "--diversity")  # resumes in the same folder
     assert run.returncode == 0, run.stderr

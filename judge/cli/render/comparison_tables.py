@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.text import Text
 
 from judge.analysis.summary import Summary
-from judge.cli.render.tables import Part, explain_brackets
+from judge.cli.render.tables import Part
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.measure.numeric import rank_engines
@@ -20,6 +20,7 @@ from judge.report.comparison_sentences import (
     describe_limits,
     describe_power,
     describe_segment_differences,
+    is_unsure,
     iter_differences,
     iter_segments,
     name_deciding_queries,
@@ -51,50 +52,60 @@ def iter_comparison_parts(
     measures: Iterable[str] | None,
     max_comparisons: int,
     min_coverage: float = MIN_COVERAGE,
+    *,
+    details: bool = False,
 ) -> Iterator[Part]:
-    """Yield the answer, then the numbers behind it, and a legend.
+    """Yield the answer, then the numbers behind it; with `details`, further tables and a legend.
 
     At most `max_comparisons` are shown for each of `measures` (None: the first that engines are compared
     by). `run` is the folder of the run, for commands. What is missing stands first where less than
     `min_coverage` is judged. Raises InputError when the run has no such measure.
     """
     chosen = summary.choose_measures(measures)
+    first = chosen[0] if chosen else None
     yield warn_incomplete(t, summary, min_coverage)
-    yield from _describe_result(summary, run, chosen[0] if chosen else None, max_comparisons)
-    parts = list(_iter_tables(summary, chosen, max_comparisons))
-    yield from parts
-    tables = [part for part in parts if isinstance(part, ResultTable)]
-    outcomes = {
-        comparison.outcome
-        for measure in chosen
-        for comparison in summary.select_comparisons(measure)[:max_comparisons]
-    }
-    yield Text()
-    legend = _explain_tables(tables, outcomes, len(summary.measures))
-    yield from (Text(line, style="dim") for line in chain(legend, describe_measures(t, summary)))
-
-
-def _iter_tables(summary: Summary, measures: Sequence[str], max_comparisons: int) -> Iterator[Part]:
-    """Yield the tables behind the answer by `measures`, and sentences on segments and repeats."""
-    main = summary.main_measure
-    yield make_returns_table(summary)
-    means = make_engines_table(summary, measures)
-    yield means
-    yield from explain_brackets(means)
+    yield from _describe_result(summary, first)
+    comparisons = summary.select_comparisons(first)
+    if not details:  # the tables have the others
+        comparisons = [comparison for comparison in comparisons if is_unsure(comparison)]
+    yield from iter_differences(t, comparisons, max_comparisons)
+    tables = list(_iter_tables(summary, chosen, max_comparisons, details=details))
+    yield from tables
+    if (count := len(summary.select_comparisons(first))) > max_comparisons:
+        yield t("… and {more:,} more: --pairs {count} or --json", more=count - max_comparisons, count=count)
     yield from describe_left_out(t, summary)
+    if first and first == summary.deciding_measure:
+        yield name_deciding_queries(t, summary, run)
+    yield from _describe_segments(summary, first or summary.main_measure)
+    if summary.stability:
+        yield from assessor_sentences.describe_repeats(t, summary.stability, summary.main_measure)
+        if details:
+            variance = summary.stability.measures[summary.main_measure].variance
+            yield assessor_sentences.describe_variance(t, variance)
+    if details:
+        shown = (summary.select_comparisons(name)[:max_comparisons] for name in chosen)
+        outcomes = {comparison.outcome for comparison in chain.from_iterable(shown)}
+        yield Text()
+        yield from (Text(line, style="dim") for line in _explain_tables(tables, outcomes, summary))
+    else:
+        yield Text(t("--details explains the columns and shows more tables."), style="dim")
+
+
+def _iter_tables(
+    summary: Summary, measures: Sequence[str], max_comparisons: int, *, details: bool
+) -> Iterator[ResultTable]:
+    """Yield the tables behind the answer by `measures`."""
+    yield make_engines_table(summary, measures)
+    if details:
+        yield make_returns_table(summary)
     for measure in measures:
         comparisons, plan = make_comparison_tables(summary, measure, max_comparisons)
         if comparisons.names:
             yield comparisons
-            yield plan
-        if more := comparisons.more:
-            count = len(comparisons.names) + more
-            yield t("… and {more:,} more: --pairs {count} or --json", more=more, count=count)
-    yield from _describe_segments(summary, measures[0] if measures else main)
-    if summary.stability:
-        yield from assessor_sentences.describe_repeats(t, summary.stability, main)
+            if details:
+                yield plan
+    if summary.stability and details:
         yield make_repeat_table(summary)
-        yield assessor_sentences.describe_variance(t, summary.stability.measures[main].variance)
 
 
 #: What the signs between two engines mean, by the outcome.
@@ -108,7 +119,9 @@ _SIGNS = {
 }
 
 
-def _explain_tables(tables: Sequence[ResultTable], outcomes: Collection[str], measures: int) -> Iterator[str]:
+def _explain_tables(
+    tables: Sequence[ResultTable], outcomes: Collection[str], summary: Summary
+) -> Iterator[str]:
     """Yield the legend of the tables, one term on a line: of the columns, signs and values that they show."""
     yield t("How to read it: all numbers are over queries; two engines are compared on the same queries.")
     notes = [note for table in tables for note in table.list_notes("terminal")]
@@ -117,11 +130,12 @@ def _explain_tables(tables: Sequence[ResultTable], outcomes: Collection[str], me
     columns = (column for table in tables for column in table.list_columns("terminal"))
     if any(text.en == "-" for column in columns for text in column.list_texts("terminal")):
         yield t("-: no value")
-    if measures > 1:
+    if len(summary.measures) > 1:
         yield t("The first measure decides, the others are descriptive.")
+    yield from describe_measures(t, summary)
 
 
-def _describe_result(summary: Summary, run: Path, measure: str | None, max_comparisons: int) -> Iterator[str]:
+def _describe_result(summary: Summary, measure: str | None) -> Iterator[str]:
     yield from map(t, (*warn_without_results(summary), *warn_without_text(summary), *summary.remarks))
     judged = format_pair_count(t, summary.pairs)
     yield t(
@@ -144,9 +158,6 @@ def _describe_result(summary: Summary, run: Path, measure: str | None, max_compa
         yield from describe_segment_differences(t, summary)
     yield describe_power(t, summary, measure)
     yield from describe_limits(t, summary)
-    yield from iter_differences(t, summary.select_comparisons(measure), max_comparisons)
-    if measure == summary.deciding_measure:
-        yield name_deciding_queries(t, summary, run)
 
 
 def _describe_segments(summary: Summary, measure: str) -> Iterator[str]:

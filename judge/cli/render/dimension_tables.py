@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judge.analysis.dimension_summary import DimensionSummary
-from judge.cli.render.tables import Part, explain_brackets, make_table
+from judge.cli.render.tables import Part, make_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.report.display_text import format_plain_number, format_plain_range, name_dimension
@@ -23,9 +23,7 @@ _NOTES = 3
 def iter_dimension_parts(name: str, dimension: DimensionSummary, order: Sequence[str]) -> Iterator[Part]:
     """Yield one row an engine, one row a pair of engines, the remarks and the first notes."""
     title = name_dimension(t, name)
-    for table in iter_dimension_tables(name, dimension, order):
-        yield table
-        yield from explain_brackets(table)
+    yield from iter_dimension_tables(name, dimension, order)
     yield from (t("{name}: {value}", name=title, value=t(remark)) for remark in dimension.remarks)
     for note in dimension.notes[:_NOTES]:
         yield t(

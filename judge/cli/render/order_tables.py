@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import Group
+from rich.table import Table
 
 from judge.analysis.label_agreement import LabelAgreement, MissingCalibration
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
@@ -48,13 +48,13 @@ def iter_decision_parts(decision: PlannedComparison) -> Iterator[Part]:
     yield from map(t, decision.warnings)
 
 
-def _make_table(rows: Iterable[Sequence[str]], name: str, *others: str) -> Group:
+def _make_table(rows: Iterable[Sequence[str]], name: str, *others: str) -> Table:
     """Return a table of differences of engines, which fits 80 columns by headings of two lines."""
     p_value, order = (heading.replace(" ", "\n") for heading in (t("adjusted p"), t("assessor's order")))
     titles = name, t("assessor"), t("corrected"), t("95% interval"), p_value, *others, order
     table = make_table(titles, rows)
     table.columns[-1].justify = "left"
-    return Group(table)
+    return table
 
 
 def _list_cells(

@@ -4,13 +4,10 @@ import shlex
 from collections.abc import Container, Iterator
 from dataclasses import replace
 
-from rich.text import Text
-
 from judge.analysis.summary import Summary
 from judge.cli.render.dimension_tables import iter_dimension_parts
-from judge.cli.render.tables import Part, draw_table, explain_brackets
+from judge.cli.render.tables import Part
 from judge.cli.terminal import t
-from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, facts, selftest_sentences
 from judge.report.comparison_sentences import (
@@ -20,12 +17,7 @@ from judge.report.comparison_sentences import (
     describe_segment_differences,
     iter_differences,
 )
-from judge.report.display_text import (
-    format_call_count,
-    format_cost,
-    format_new_call_count,
-    format_share,
-)
+from judge.report.display_text import format_new_call_count, format_share
 from judge.report.result_tables import make_engines_table, make_returns_table
 from judge.report.run_warnings import (
     explain_imputation,
@@ -36,9 +28,6 @@ from judge.report.run_warnings import (
     warn_without_text,
 )
 from judge.runs.run_result import RunResult
-
-#: What came back that `judge compare` prints alone, and the columns that a run explains.
-_DETAILS, _EXPLAINED = ("answered", "unique"), ("ms p95", "tokens")
 
 
 def iter_run_parts(
@@ -62,7 +51,10 @@ def iter_run_parts(
     else:
         yield warn_incomplete(t, summary, min_coverage)
     yield from _iter_warnings(result, printed)
-    yield from _iter_engine_tables(summary)
+    yield make_engines_table(summary)
+    returns = make_returns_table(summary)
+    if returns.columns:
+        yield returns
     yield from assessor_sentences.describe_controls(t, summary)
     order = summary.sort_engines(summary.main_measure)
     for name, dimension in summary.dimensions.items():
@@ -121,48 +113,11 @@ def _describe_judging(result: RunResult) -> Iterator[str]:
 
 
 def _describe_spending(result: RunResult) -> str:
-    """Return the calls of this command, and the tokens and the cost of all calls of the run."""
-    cost = result.summary.cost
-    return t(
-        "{calls}; in total {tokens:,} tokens{earlier}{cost}",
-        calls=format_new_call_count(t, result.calls_made),
-        tokens=cost.prompt_tokens + cost.completion_tokens if cost else 0,
-        cost=_describe_cost(cost) if cost else "",
-        earlier=t(
-            " (of all {calls} behind the verdicts and answers, those of earlier runs included)",
-            calls=format_call_count(t, cost.calls),
-        )
-        if cost and cost.calls > result.calls_made
-        else "",
-    )
-
-
-def _describe_cost(cost: RunCost) -> str:
-    """Return what a run cost, the day of the price, and the calls whose cost is not known."""
-    price, amount = cost.price, format_cost(t, cost)
-    if amount is None:
-        text = t("; cost unknown" if price else "; price unknown: judge run --price or --prices gives one")
-    else:
-        text = t(", {amount}", amount=amount) if amount else ""
-        if amount and price and price.as_of:
-            text += t(" at prices of {day}", day=price.as_of)
-    return text + facts.describe_unclear_calls(t, cost)
-
-
-def _iter_engine_tables(summary: Summary) -> Iterator[Part]:
-    """Yield one row an engine, best first: means and what came back, in two tables where one is too wide."""
-    means, returns = make_engines_table(summary), make_returns_table(summary)
-    returns = replace(
-        returns, columns=[column for column in returns.columns if column.title.en not in _DETAILS]
-    )
-    if returns.columns:
-        yield tuple(map(draw_table, (means.join(returns), means, returns)))
-    else:
-        yield means
-    yield from explain_brackets(means)
-    for column in returns.columns:
-        if column.note and column.title.en in _EXPLAINED:
-            yield Text(column.note.choose(t), style="dim")
+    """Return the calls of this command, and all calls behind the run with their cost."""
+    calls, cost = format_new_call_count(t, result.calls_made), result.summary.cost
+    if not cost or not cost.calls:
+        return calls
+    return t("{calls}; in all {cost}", calls=calls, cost=facts.describe_cost(t, cost))
 
 
 def _describe_result(summary: Summary, run: str, min_coverage: float) -> Iterator[str]:

@@ -49,7 +49,7 @@ _CLAUSE = re.compile(r"(?:[(（](?:[^()（）]|[(（][^()（）]*[)）])*[)）]|
 def iter_trend_parts(trend: Trend) -> Iterator[Part]:
     """Yield the trend: what it shows, the engines night by night, and what happened."""
     yield from _describe_trend(trend)
-    yield _make_tables(trend)
+    yield from _iter_tables(trend)
     yield from _iter_notes(trend)
 
 
@@ -72,16 +72,14 @@ def _describe_trend(trend: Trend) -> Iterator[str]:
         yield t("lines show the last {count} nights", count=MAX_NIGHTS_IN_TABLE)
 
 
-def _make_tables(trend: Trend) -> tuple[Table, Table, Table]:
-    """Return one table, and its lines and its numbers as two tables for a narrow terminal."""
-    line_titles = t("engine"), t("night by night")
-    number_titles = t("first"), t("last"), t("min"), t("max"), t("queries"), t("to baseline")
-    rows = [(name, Text(line), cells) for name, line, cells in _iter_rows(trend)]
-    whole = make_table([*line_titles, *number_titles], [(name, line, *cells) for name, line, cells in rows])
-    lines = make_table(line_titles, [(name, line) for name, line, _ in rows])
-    numbers = make_table([t("engine"), *number_titles], [(name, *cells) for name, _, cells in rows if cells])
-    whole.columns[1].justify = lines.columns[1].justify = "left"
-    return whole, lines, numbers
+def _iter_tables(trend: Trend) -> Iterator[Table]:
+    """Yield the lines, night by night, and the numbers."""
+    rows = list(_iter_rows(trend))
+    lines = make_table([t("engine"), t("night by night")], [(name, Text(line)) for name, line, _ in rows])
+    lines.columns[1].justify = "left"
+    yield lines
+    titles = t("engine"), t("first"), t("last"), t("min"), t("max"), t("queries"), t("to baseline")
+    yield make_table(titles, [(name, *cells) for name, _, cells in rows if cells])
 
 
 def _iter_rows(trend: Trend) -> Iterator[tuple[str, str, list[str]]]:

@@ -64,6 +64,7 @@ def render_tables(
     pairs: int = 21,
     width: int = 1000,
     terminal: bool = False,
+    details: bool = True,
     t: Translator = ENGLISH,
 ) -> str:
     stream = io.StringIO()
@@ -75,7 +76,8 @@ def render_tables(
         color_system="truecolor" if terminal else None,
     )
     with use_locale_language({"LANG": t.language}):
-        print_parts(iter_comparison_parts(load(result), Path("runs/a b"), measures, pairs), console)
+        parts = iter_comparison_parts(load(result), Path("runs/a b"), measures, pairs, details=details)
+        print_parts(parts, console)
     return stream.getvalue()
 
 
@@ -113,6 +115,21 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three_engines: Mapping[
     (line,) = [line for line in lines if line.startswith(start)]
     assert line.endswith(f" by nDCG@5. Grades and reasons: judge show 'runs/a b' --query {query.query_id}")
     assert start not in render_tables(three_engines, measures=["AP@5"])
+
+
+def test_the_legend_and_tables_to_plan_with_are_details(three_engines: Mapping[str, Any]) -> None:
+    brief, whole = (render_tables(three_engines, details=details) for details in (False, True))
+    titles = ("engine ", "by nDCG@5 ", "what came back ", "to plan ", "over the repeats ", "How to read it: ")
+    assert [f"\n{title}" in brief for title in titles] == [True, True, False, False, False, False]
+    assert all(f"\n{title}" in whole for title in titles)
+    assert brief.endswith("\n--details explains the columns and shows more tables.\n")
+    assert "--details" not in whole
+    # A sentence on a pair repeats its row, except where unjudged snippets leave the difference open.
+    assert "; ahead on " not in brief
+    unsure = deepcopy(dict(three_engines))
+    unsure["comparisons"][0]["bounds"] = [-0.5, 0.5]
+    output = render_tables(unsure, details=False)
+    assert output.count("; with any grades of the unjudged -0.5000 to 0.5000") == 1
 
 
 def test_the_legend_of_engines_without_a_shared_query_blames_no_snippet_alone(tmp_path: Path) -> None:

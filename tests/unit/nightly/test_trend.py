@@ -99,8 +99,9 @@ def test_first_last_least_most_and_the_way_to_the_baseline(tmp_path: Path) -> No
     row = result.engines["bing"]
     assert [row.first, row.last, row.min, row.max] == [0.61, 0.58, 0.58, 0.66]
     assert row.to_baseline == TrendValue(-0.03, (-0.045, -0.015), 100)
-    (line,) = [line for line in render_trend(result) if line.startswith("bing")]
-    assert line.split()[1:6] == ["▄█▁", "0.610", "0.580", "0.580", "0.660"]
+    drawn, line = [line for line in render_trend(result) if line.startswith("bing")]
+    assert drawn.split() == ["bing", "▄█▁"]
+    assert line.split()[1:5] == ["0.610", "0.580", "0.580", "0.660"]
     assert line.endswith("-0.030 (-0.045 to -0.015)")
 
 
@@ -110,7 +111,7 @@ def test_the_change_of_an_engine_that_stayed_the_same_has_no_interval(tmp_path: 
         row |= {"change": 0.0, "low": -1.0, "high": 1.0}
     result = make_trend(trend.read_history(write_nights(tmp_path, [night])), engine="bing")
     assert result.engines["bing"].to_baseline == TrendValue(0.0, None, 100)
-    (line,) = [line for line in render_trend(result) if line.startswith("bing")]
+    _, line = [line for line in render_trend(result) if line.startswith("bing")]
     assert line.endswith(" +0.000")
 
 

@@ -6,11 +6,12 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
 from judge.cli.render.screen import Screen
 from judge.cli.render.tables import print_parts
 from judge.cli.terminal import use_locale_language
 from judge.messages import Bilingual
-from judge.report.result_tables import Column, CountedMean, ResultTable
+from judge.report.result_tables import Column, CountedMean, ResultTable, iter_dimension_tables
 
 TABLE = ResultTable(
     Bilingual("Caption", "表题"),
@@ -36,6 +37,8 @@ TABLE = ResultTable(
                 "engine         mean        interval         p  d_z",
                 "a       -0.5000 (9)  -1.00 to +0.25  < 0.0001  0.2",
                 "b                 -               -         -  0.3",
+                "in brackets: the number of queries of a mean, where it is not that in the column",
+                "queries",
             ],
         ),
         (
@@ -44,6 +47,7 @@ TABLE = ResultTable(
                 "引擎         均值            区间         p  d_z",
                 "a     -0.5000 (9)  -1.00 到 +0.25  < 0.0001  0.2",
                 "b               -               -         -  0.3",
+                "括号内：均值的查询数，与“查询数”一列不同时列出",
             ],
         ),
     ],
@@ -53,6 +57,24 @@ def test_a_terminal_shows_each_value_in_its_own_column(language: str, lines: lis
     with use_locale_language({"LANG": language}):
         print_parts([TABLE], Console(file=file, width=80, highlight=False))
     assert [line.rstrip() for line in file.getvalue().splitlines()] == lines
+
+
+@pytest.mark.parametrize(
+    ("means", "shown"),
+    [
+        ((0.0, 0.0625, 1.0), ["0.000", "0.062", "1.000"]),
+        ((3.25, 12.5, None), ["3.25", "12.50", "-"]),
+        ((1441.8, 441.8), ["1,442", "442"]),
+        ((5.0, 0.3), ["5.000", "0.300"]),
+        ((-0.0123, -40.0), ["-0.012", "-40.000"]),
+    ],
+)
+def test_a_measure_of_a_dimension_has_as_many_decimals_as_its_values_need(
+    means: tuple[float | None, ...], shown: list[str]
+) -> None:
+    engines = {str(at): {"m": DimensionMean(mean, None, 3)} for at, mean in enumerate(means)}
+    (table,) = iter_dimension_tables("costs", DimensionSummary(engines), list(engines))
+    assert [text.en for text in table.columns[0].list_texts("terminal")] == shown
 
 
 def test_a_title_from_outside_is_text_on_a_terminal() -> None:
