@@ -52,7 +52,7 @@ def analyse_run(run: JudgedRun, engine_pairs: Collection[frozenset[str]] | None 
     judged = int(columns.rows["is_graded"].sum())
     assessed = (judgment for judgment in run.judgments if LABEL not in judgment.flags)
     all_judgments = len(pool.pairs) * spec.repeats
-    results_by_engine = summarise_engines(scores, results, columns.average_scores())
+    results_by_engine = summarise_engines(scores, results, columns.average_scores(len(results.snippet_ids)))
     # Engines with equal means are shown in this order.
     engines = {name: results_by_engine[name] for name in sorted(results_by_engine, key=make_natural_key)}
     flagged = results.mark_flags(INJECTION_FLAGS)

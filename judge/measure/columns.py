@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, compress, count, groupby, pairwise
 from operator import attrgetter
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ import numpy.typing as npt
 from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.files.stored_records import StoredRankings, StoredRecords
-from judge.measure.numeric import Bools, Floats, Ints
+from judge.measure.numeric import Bools, Floats, Ints, divide
 from judge.records import Judgment, PairKey, Ranking
 
 
@@ -303,12 +302,14 @@ class JudgmentColumns:
         counts = np.bincount(self.rows["error"] + 1, minlength=len(self.errors) + 1)[1:].tolist()
         return dict(sorted(zip(self.errors, counts, strict=True)))
 
-    def average_scores(self) -> dict[int, float]:
-        """Return the score of a reranker by pair, the mean over the repeats; empty without a reranker."""
-        scores: dict[int, list[float]] = {}
-        for pair, score in self.rows[["pair", "score"]][~np.isnan(self.rows["score"])].tolist():
-            scores.setdefault(pair, []).append(score)
-        return {pair: fmean(of_pair) for pair, of_pair in scores.items()}
+    def average_scores(self, pairs: int) -> Floats:
+        """Return the (pairs,) scores of a reranker, the mean over the repeats; NaN without one."""
+        scored = self.rows[~np.isnan(self.rows["score"]) & (self.rows["pair"] >= 0)]
+        sums, counts = (
+            np.bincount(scored["pair"], weights, pairs).astype(np.float64)
+            for weights in (scored["score"], None)
+        )
+        return divide(sums, counts, np.nan)
 
     def grade_zero(self, pairs: Bools) -> JudgmentColumns:
         """Return the judgments with grade 0 for the marked (pairs,)."""

@@ -8,14 +8,13 @@ has a value.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
-from types import MappingProxyType
 
 import numpy as np
 
 from judge.flags import TEXT_MISSING
 from judge.measure.columns import ResultColumns
 from judge.measure.intervals import Interval, compute_t_interval
-from judge.measure.numeric import Bools, Ints, convert_non_finite, divide, list_distinct
+from judge.measure.numeric import Bools, Floats, convert_non_finite, divide, list_distinct
 from judge.measure.score import Scores, compute_bounded_mean
 
 
@@ -106,11 +105,11 @@ class EngineSummary:
 
 
 def summarise_engines(
-    scores: Scores, results: ResultColumns, rerank_scores: Mapping[int, float] = MappingProxyType({})
+    scores: Scores, results: ResultColumns, rerank_scores: Floats | None = None
 ) -> dict[str, EngineSummary]:
     """Return the results and the means of each engine, in the order of `scores.engines`.
 
-    `rerank_scores` are the relevance scores of a reranker by pair, as numbered in `results`.
+    `rerank_scores` (pairs,) are the relevance scores of a reranker, NaN where it gave none.
     """
     no_snippet_shares = compute_no_snippet_shares(results)
     # The distinct documents of each engine; those of two queries have different numbers.
@@ -139,7 +138,9 @@ def summarise_engines(
             latency_ms=Latency(median, p95, latencies.size) if latencies.size else None,
             tokens=TokenCount(fmean(tokens), len(tokens)) if tokens else None,
             no_snippet_share=no_snippet_shares[engine],
-            rerank_relevancy=_measure_rerank_relevancy(results.pair[row], rerank_scores),
+            rerank_relevancy=None
+            if rerank_scores is None
+            else _measure_rerank_relevancy(np.append(rerank_scores, np.nan)[results.pair[row]]),
         )
     return summaries
 
@@ -171,18 +172,16 @@ def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     return means
 
 
-def _measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> RerankRelevancy | None:
-    """Return the relevancy of one engine's results, (queries, ranks) `pairs`, by a reranker's `scores`.
+def _measure_rerank_relevancy(scores: Floats) -> RerankRelevancy | None:
+    """Return the relevancy of one engine's lists by a reranker's (queries, ranks) scores.
 
     This is LlamaIndex's rerank relevancy. Lists without a score are left out; None when there is no other.
     """
-    if not scores:
+    scored = scores[~np.isnan(scores).all(1)]
+    if not scored.size:
         return None
-    lists = [[scores[pair] for pair in of_list if pair in scores] for of_list in pairs.tolist()]
-    lists = list(filter(None, lists))
-    if not lists:
-        return None
-    return RerankRelevancy(fmean(map(fmean, lists)), fmean(map(max, lists)), len(lists))
+    mean, largest = np.nanmean(scored, axis=1).mean(), np.nanmax(scored, axis=1).mean()
+    return RerankRelevancy(float(mean), float(largest), len(scored))
 
 
 def compute_no_snippet_shares(results: ResultColumns) -> dict[str, float | None]:
