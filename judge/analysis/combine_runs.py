@@ -163,10 +163,8 @@ def _choose_measures(
             "the runs were {unequal}, so only measures that do not depend on the pool can be compared",
             unequal=unequal,
         )
-    elif chosen:
-        problem = Message("{runs} have no measure in common that compares engines", runs=NameList(runs))
     else:
-        problem = Message("{runs} have no measure in common", runs=NameList(runs))
+        problem = Message("{runs} have no measure in common that compares engines", runs=NameList(runs))
     names = " ".join(str(measure) for measure in possible if measure.compares_engines)
     raise InputError("{problem}; choose from these: --measures {names!r}", problem=problem, names=names)
 

@@ -17,46 +17,23 @@ class NextSteps(NamedTuple):
     """What a user can do in runs of one kind.
 
     `again` is how to continue the run, `on_change` the step after a change of the dataset or of `max_chars`,
-    `on_filter` that for pairs which a content filter refused, `on_refusal` for pairs which the server refuses
-    again, `on_length` for pairs which are too long.
+    `on_refusal` that for pairs which the model refuses again.
     """
 
     again: Message
     on_change: Message
-    on_filter: Message
     on_refusal: Message
-    on_length: Message
 
 
-_ON_LENGTH = Message(
-    "use a model with a longer context, or lower max_chars in the file of --config and name another"
-    " --out: stored judgments are not paid again"
-)
-
-
-def _list_steps_of_nights(on_refusal: Message) -> NextSteps:
-    """Return the steps in nights, in which another model is assessor drift."""
-    # The command of a night needs its --date, and stands at the end of the reason.
-    again = Message("continue this night")
-    return NextSteps(
-        again=again,
-        on_change=again,
-        on_filter=on_refusal,
-        on_refusal=on_refusal,
-        on_length=Message("lower max_chars and {again}: stored judgments are not paid again", again=again),
-    )
-
-
+# The command of a night needs its --date, and stands at the end of the reason.
+_CONTINUE_NIGHT = Message("continue this night")
+#: In nights, another model is assessor drift.
 NEXT_STEPS: Mapping[RunKind, NextSteps] = {
     "run": NextSteps(
-        again=RUN_AGAIN,
-        on_change=Message("name another --out"),
-        on_filter=Message("use another model, another --store to ask again, or a lower --min-coverage"),
-        on_refusal=Message("use another model, or lower --min-coverage"),
-        on_length=_ON_LENGTH,
+        RUN_AGAIN, Message("name another --out"), Message("use another model, or lower --min-coverage")
     ),
-    "night": _list_steps_of_nights(Message("lower --min-coverage")),
-    "canaries": _list_steps_of_nights(Message("raise max_missing in [nightly]")),
+    "night": NextSteps(_CONTINUE_NIGHT, _CONTINUE_NIGHT, Message("lower --min-coverage")),
+    "canaries": NextSteps(_CONTINUE_NIGHT, _CONTINUE_NIGHT, Message("raise max_missing in [nightly]")),
 }
 #: What to do where all failures are of these kinds; the values are those of `NextSteps`.
 _FOR_ALL = (
@@ -65,23 +42,23 @@ _FOR_ALL = (
         UNKNOWN_TEXT,
         Message("add the missing texts to the dataset and {on_change}: stored judgments are not paid again"),
     ),
-    ({CONTENT_FILTER}, Message("the refusal of a content filter is final: {on_filter}")),
+    ({CONTENT_FILTER}, Message("the refusal of a content filter is final: {on_refusal}")),
     (
         {CONTENT_FILTER, *UNKNOWN_TEXT},
         Message(
             "add the missing texts to the dataset and {on_change}; the refusal of a content filter is final:"
-            " {on_filter}"
+            " {on_refusal}"
         ),
     ),
     ({"truncated"}, Message("raise --max-tokens and {on_change}")),
     ({"bad_request"}, Message("{again} to get the rest; if the server refuses these again, {on_refusal}")),
     (PARSE_ERROR_KINDS, Message("{again} to get the rest; if the model replies so again, {on_refusal}")),
-    ({"too_long"}, Message("{on_length}")),
+    ({"too_long"}, Message("lower max_chars and {on_change}: stored judgments are not paid again")),
 )
 #: The same where `count` failures are of this kind.
 _FOR_SOME = {
     CONTENT_FILTER: Message(
-        "{again} to get the rest, except for {count:,} that a content filter refused: {on_filter}"
+        "{again} to get the rest, except for {count:,} that a content filter refused: {on_refusal}"
     ),
     TEXT_MISSING: Message(
         "{again} to get the rest, except for {count:,} without a text: add the missing texts to the dataset"
@@ -109,8 +86,7 @@ def advise_on_failures(failures: Mapping[str, int], steps: NextSteps, *, waiting
 def advise_on_finished_run(summary: Summary, again: Message) -> Message:
     """Return what the user can do to get the missing grades of a run, whose command `again` names."""
     on_change = Message("judge it again (judge run needs another --out)")
-    another_model = Message("judge them with another model")
-    steps = NextSteps(again, on_change, another_model, another_model, _ON_LENGTH)
+    steps = NextSteps(again, on_change, Message("judge them with another model"))
     waiting = summary.judgments - summary.judged - sum(summary.failures.values())
     return advise_on_failures(summary.failures, steps, waiting=waiting)
 

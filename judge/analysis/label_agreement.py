@@ -38,7 +38,7 @@ from judge.measure.grades_by_pair import (
     pair_results,
 )
 from judge.measure.measures import Measure
-from judge.measure.ppi import MeasureCalibration, correct_engines, cut_at_range
+from judge.measure.ppi import MeasureCalibration, correct_engines
 from judge.measure.score import Scores, score_rankings
 from judge.messages import Message
 from judge.records import Dataset, Judgment, Pair, Pool, Query, Ranking, Scale, ScaleName, Snippet
@@ -276,12 +276,13 @@ def _calibrate_scores(
     """Return the calibrations by measure, over the queries that can be in a sample of those to label."""
     people, assessor = (scores.select(queries=labelled_queries.labellable) for scores in (people, assessor))
     fully = np.array([query in labelled_queries.fully for query in people.queries], bool)
-    values = np.stack([people.average_repeats(), assessor.average_repeats()])
+    by_people, by_assessor = people.average_repeats(), assessor.average_repeats()
     calibrations: dict[str, CalibrationResult] = {}
     for at, measure in enumerate(people.measures):
         try:
-            calibration = correct_engines(people.engines, fully, *values[..., at])
-            calibrations[str(measure)] = cut_at_range(calibration, people.largest[at])
+            calibrations[str(measure)] = correct_engines(
+                people.engines, fully, by_people[..., at], by_assessor[..., at], people.largest[at]
+            )
         except InputError as error:
             calibrations[str(measure)] = MissingCalibration(error.message)
     return calibrations

@@ -107,11 +107,6 @@ def describe_outcome(t: Translator, comparison: PairComparison) -> str:
             queries=t.translate_plural("{count:,} query", "{count:,} queries", differing),
             least=MIN_DIFFERING,
         )
-    if not comparison.sd:
-        return t(
-            "not separated (the difference is the same on every query, and these are too few to show that it"
-            " always is)"
-        )
     # A comparison without a test has neither.
     if comparison.detectable is None and comparison.at_least_queries is None and comparison.n < MIN_QUERIES:
         return t(

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
+from math import inf
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from judge.errors import InputError
 from judge.measure.intervals import ALPHA, LEVEL, Interval
 from judge.measure.numeric import TIE, Bools, Floats, divide
 from judge.measure.resampling import MIN_DIFFERING
-from judge.messages import Message
+from judge.messages import Message, NameList
 
 #: Correction needs this many labelled queries, and this many with a value by labels; with fewer than
 #: `ENOUGH_LABELLED` values there is a warning.
@@ -201,13 +202,14 @@ class MeasureCalibration:
 
 
 def correct_engines(
-    engines: Sequence[str], labelled: Bools, people: Floats, assessor: Floats
+    engines: Sequence[str], labelled: Bools, people: Floats, assessor: Floats, largest: float = inf
 ) -> MeasureCalibration:
     """Return the means and paired differences of `engines` by labels of people.
 
     `people` and `assessor` (engines, queries) hold one measure by labels and by the assessor, NaN without a
-    value; `labelled` (queries,) marks queries with labels for the whole pool, elsewhere `people` is ignored.
-    The labelled queries must be a random sample of the given ones, so callers leave out queries that cannot
+    value, otherwise from 0 to `largest`; results are cut at this range, which the estimator does not know.
+    `labelled` (queries,) marks queries with labels for the whole pool, elsewhere `people` is ignored. The
+    labelled queries must be a random sample of the given ones, so callers leave out queries that cannot
     be labelled.
 
     The estimate is the mean over the queries with a value by labels. nDCG and AP have none where nothing in
@@ -231,19 +233,10 @@ def correct_engines(
     ]
     differences = [_subtract_samples(*two) for two in combinations(samples, 2)]
     warnings = _check_samples([*samples, *differences])
-    corrected = {sample.engines[0]: correct_mean(sample, LEVEL) for sample in samples}
-    return MeasureCalibration(corrected, tuple(_correct_differences(differences)), warnings)
-
-
-def cut_at_range(calibration: MeasureCalibration, largest: float) -> MeasureCalibration:
-    """Return the corrected means and differences, and their intervals, cut at the possible values.
-
-    `largest` is the largest value of the measure, 0 the smallest. The estimator does not know them.
-    """
-    return replace(
-        calibration,
-        engines={engine: _cut(mean, 0.0, largest) for engine, mean in calibration.engines.items()},
-        comparisons=tuple(_cut(difference, -largest, largest) for difference in calibration.comparisons),
+    return MeasureCalibration(
+        {sample.engines[0]: _cut(correct_mean(sample, LEVEL), 0.0, largest) for sample in samples},
+        tuple(_cut(difference, -largest, largest) for difference in _correct_differences(differences)),
+        warnings,
     )
 
 
@@ -311,10 +304,12 @@ def _check_samples(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
     for sample in samples:
         if not sample.assessor_values.size:
             raise InputError(
-                "no query has a value by the assessor's grades for {engines}", engines=_name_engines(sample)
+                "no query has a value by the assessor's grades for {engines}",
+                engines=NameList(map(repr, sample.engines)),
             )
     fewest = min(samples, key=lambda sample: sample.labelled_values)
-    labelled, values, engines = fewest.people.size, fewest.labelled_values, _name_engines(fewest)
+    labelled, values = fewest.people.size, fewest.labelled_values
+    engines = NameList(map(repr, fewest.engines))
     if labelled + fewest.rest.size < MIN_LABELLED:
         raise InputError(
             "correcting the assessor needs {least} wholly labelled queries, and this run has only {queries};"
@@ -333,16 +328,13 @@ def _check_samples(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
             more=more,
         )
     if values < MIN_VALUES:
-        have = Message(
-            "{values} of {labelled} labelled queries have a value for {engines}",
+        raise InputError(
+            "{values} of {labelled} labelled queries have a value for {engines} (on the others people find"
+            " nothing relevant, or an engine failed or has no row), and correcting the assessor needs"
+            " {least}; label at least {missing} more: {more}",
             values=values,
             labelled=labelled,
             engines=engines,
-        )
-        raise InputError(
-            "{have} (on the others people find nothing relevant, or an engine failed or has no row), and"
-            " correcting the assessor needs {least}; label at least {missing} more: {more}",
-            have=have,
             least=MIN_VALUES,
             missing=MIN_VALUES - values,
             more=more,
@@ -360,32 +352,18 @@ def _check_samples(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
 
 def _advise_on_plan(sample: LabelledSample) -> Message:
     """Return the command that draws as many queries as the next step needs; its value `run` is a folder."""
-    labelled, total = sample.people.size, sample.people.size + sample.rest.size
+    labelled = sample.people.size
     count = ENOUGH_LABELLED
     if labelled < MIN_LABELLED:
         count = MIN_LABELLED
     elif sample.labelled_values < MIN_VALUES:
         count = labelled + MIN_VALUES - sample.labelled_values
-    if count >= total:
-        return Message(
-            "judge agree {run} --plan {count} draws all {count} queries of the run; the labels of those drawn"
-            " before stay valid",
-            run="RUN",
-            count=total,
-        )
     return Message(
         "judge agree {run} --plan {count} draws {count} queries; with the same --seed, those drawn before are"
         " among them, and their labels stay valid",
         run="RUN",
-        count=count,
+        count=min(count, labelled + sample.rest.size),
     )
-
-
-def _name_engines(sample: LabelledSample) -> Message:
-    if len(sample.engines) == 1:
-        return Message("engine {name!r}", name=sample.engines[0])
-    a, b = sample.engines
-    return Message("engines {a!r} and {b!r}", a=a, b=b)
 
 
 def _correct_differences(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDifference]:

@@ -272,7 +272,9 @@ def test_a_measure_that_the_runs_do_not_have_is_computed(runs: Path, tmp_path: P
     for run, own in zip(copies, ("P@5", "RR@5"), strict=True):
         assert run_judge("score", run, "--save", "--measures", own).returncode == 0
     refused = run_refused(*copies)
-    assert "have no measure in common; choose from these: --measures 'P@5 RR@5 " in refused
+    assert (
+        "have no measure in common that compares engines; choose from these: --measures 'P@5 RR@5 " in refused
+    )
     both = run_compare(*copies, "--measures", "P@3 RR@5")
     assert both["measures"] == ["P@3", "RR@5"]
     assert {pair["measure"] for pair in both["comparisons"]} == {"P@3", "RR@5"}

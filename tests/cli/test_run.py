@@ -227,7 +227,7 @@ def test_the_refusal_of_a_content_filter_is_final_in_later_commands(tmp_path: Pa
         assert len(server.requests) == 20
     for result in (first, again):
         assert result.returncode == 3
-        assert "the refusal of a content filter is final: use another model, another --store" in result.stderr
+        assert "the refusal of a content filter is final: use another model, or lower" in result.stderr
     assert read_files(out) == files
     assert read_summary(out)["failures"] == {"content_filter": 1}
     refused = [each for each in read_judgments(out) if each["error"]]

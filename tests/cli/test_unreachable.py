@@ -222,8 +222,7 @@ def test_pairs_that_are_refused_in_each_run_do_not_stop_the_second_one(
         (
             {"code": "context_length_exceeded", "message": "maximum context"},
             "too long for the model",
-            "use a model with a longer context, or lower max_chars in the file of --config and name another"
-            " --out",
+            "lower max_chars and name another --out",
         ),
         (
             {"code": "data_inspection_failed", "message": "Input data may contain it"},

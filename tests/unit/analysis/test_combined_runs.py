@@ -329,7 +329,7 @@ def test_runs_must_share_a_measure() -> None:
         one=run(make_list("A", [3]), measures="P@5"), two=run(make_list("A", [3]), measures="RR@5")
     )
     assert output == (
-        "one and two have no measure in common; choose from these: --measures"
+        "one and two have no measure in common that compares engines; choose from these: --measures"
         " 'P@5 RR@5 nDCG@10 AP@10 RR@10 sDCG@10'"
     )
 

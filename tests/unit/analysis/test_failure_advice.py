@@ -42,7 +42,7 @@ AGAIN = "run it again to get the rest"
         ({"bad_request": 1}, 0, f"{AGAIN}; if the server refuses these again, judge them with another"),
         ({"malformed": 1, "bad_request": 1}, 0, AGAIN),
         ({"truncated": 1}, 0, "raise --max-tokens and judge it again (judge run needs another --out)"),
-        ({"too_long": 1}, 0, "use a model with a longer context, or lower max_chars in the file of"),
+        ({"too_long": 1}, 0, "lower max_chars and judge it again (judge run needs another --out): stored"),
         ({"too_long": 1}, 1, AGAIN),
     ],
 )

@@ -204,7 +204,7 @@ def test_few_labels_say_what_is_missing() -> None:
     assert "With fewer than 20 queries, the 95% intervals are too narrow." in ten
     thirty = render_tables(compare_with_labels(run, make_people(run, label_first(30, truth))), width=400)
     assert "with fewer than 50, intervals can be slightly too narrow" in thirty
-    assert "judge agree 'runs/a b' --plan 40 draws all 40 queries of the run" in thirty
+    assert "judge agree 'runs/a b' --plan 40 draws 40 queries" in thirty
     assert "fewer than 20 queries" not in thirty
 
 

@@ -17,7 +17,6 @@ from judge.measure.ppi import (
     compute_two_sided_p,
     correct_engines,
     count_reserve_queries,
-    cut_at_range,
     draw_queries_to_label,
 )
 from tests.support.cases import check_each
@@ -55,14 +54,15 @@ def test_orders_are_confirmed_reversed_or_left_open() -> None:
 def test_corrected_means_and_intervals_are_cut_at_the_largest_value() -> None:
     """The interval of a is .682 to .739, that of b .598 to .663, and that of a - b .030 to .126."""
     calibration = correct_engines(*draw_engines())
-    cut = cut_at_range(calibration, 0.6)
+    cut = correct_engines(*draw_engines(), largest=0.6)
     for engine, mean in cut.engines.items():
         before = calibration.engines[engine]
         ends = [min(end, 0.6) for end in (before.corrected, *(before.ci95 or ()))]
         assert [mean.corrected, *(mean.ci95 or ())] == ends
     assert cut.engines["a"].ci95 == (0.6, 0.6)
     assert cut.comparisons == calibration.comparisons
-    first, second, _ = (pair.ci95 for pair in cut_at_range(calibration, 0.1).comparisons)
+    narrow = correct_engines(*draw_engines(), largest=0.1)
+    first, second, _ = (pair.ci95 for pair in narrow.comparisons)
     assert first == pytest.approx((0.0295095, 0.1), abs=1e-7)
     assert second == (-0.1, -0.1)  # c - a is -.359 to -.215
 
@@ -241,9 +241,7 @@ def test_too_few_labels_are_refused_with_what_to_do() -> None:
     names, labelled, people, assessor = draw_engines(24)
     people[0, np.flatnonzero(labelled)[:5]] = np.nan
     people[1, np.flatnonzero(labelled)[5:10]] = np.nan
-    message = (
-        "^14 of 24 labelled queries have a value for engines 'a' and 'b' .* needs 15; label at least 1 more"
-    )
+    message = "^14 of 24 labelled queries have a value for 'a' and 'b' .* needs 15; label at least 1 more"
     with pytest.raises(InputError, match=message):
         correct_engines(names, labelled, people, assessor)
 
@@ -258,7 +256,7 @@ def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled()
 @pytest.mark.parametrize(
     ("queries", "advice"),
     [
-        (20, "judge agree RUN --plan 20 draws all 20 queries of the run"),
+        (20, "judge agree RUN --plan 20 draws 20 queries"),
         (19, "has only 19; judge more queries"),
     ],
 )
@@ -279,13 +277,13 @@ def test_a_run_with_too_few_queries_is_not_told_to_label_more_than_it_has() -> N
 def test_few_labels_are_warned_of() -> None:
     assert correct_engines(*draw_engines(ENOUGH_LABELLED)).warnings == ()
     (warning,) = correct_engines(*draw_engines(ENOUGH_LABELLED - 1)).warnings
-    assert warning.startswith("only 49 labelled queries have a value for engine 'a'; with fewer than 50")
+    assert warning.startswith("only 49 labelled queries have a value for 'a'; with fewer than 50")
 
 
 def test_an_assessor_without_any_value_is_refused() -> None:
     names, labelled, people, assessor = draw_engines()
     assessor[1] = np.nan
-    with pytest.raises(InputError, match="no query has a value by the assessor's grades for engine 'b'"):
+    with pytest.raises(InputError, match="no query has a value by the assessor's grades for 'b'"):
         correct_engines(names, labelled, people, assessor)
 
 

@@ -78,8 +78,7 @@ def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
         "not separated (a test needs 120 or more queries; for a small true difference, far more)"
     )
     assert describe_outcome(ENGLISH, compare_two([0.6] * 8, [0.5] * 8)) == (
-        "not separated (the difference is the same on every query, and these are too few to show that it"
-        " always is)"
+        "not separated (only 8 queries with values for both, too few for such differences)"
     )
     unjudged = compare_two(CLEAR, POOR, lowest=[[0.0] * 8] * 2, highest=[[1.0] * 8] * 2)
     assert describe_outcome(ENGLISH, unjudged) == "undetermined: unjudged snippets could reverse it"
