@@ -28,8 +28,10 @@ from judge.report.display_text import (
     END,
     ISOLATE,
     describe_unanswered_calls,
+    format_call_count,
     format_cost,
     format_p_value,
+    format_pair_count,
     format_plain_number,
     format_plain_range,
     format_query_count,
@@ -74,8 +76,8 @@ def _describe_status(t: Translator, status: Status) -> str:
     return t("fine: no significant drop") if status == "fine" else t(status)
 
 
-def describe_nonsignificant_drops(t: Translator, night: NightRecord | NightTrend) -> str:
-    """Return which engines to look at, and when there is an alarm; "" without such a drop."""
+def describe_nonsignificant_drops(t: Translator, night: NightRecord | NightTrend) -> Iterator[str]:
+    """Yield which engines to look at, and when there is an alarm; nothing without such a drop."""
     drops = [
         t(
             "{engine}: {measure} {change}, p (Holm) {p}",
@@ -86,13 +88,12 @@ def describe_nonsignificant_drops(t: Translator, night: NightRecord | NightTrend
         )
         for drop in night.nonsignificant_drops
     ]
-    if not drops:
-        return ""
-    return t(
-        "Look at {drops}; an alarm needs p below {alpha:g}, the option [nightly] alpha",
-        drops=t("; ").join(drops),
-        alpha=night.alpha,
-    )
+    if drops:
+        yield t(
+            "Look at {drops}; an alarm needs p below {alpha:g}, the option [nightly] alpha",
+            drops=t("; ").join(drops),
+            alpha=night.alpha,
+        )
 
 
 def shorten_reasons(night: NightRecord) -> tuple[Bilingual, ...]:
@@ -105,9 +106,10 @@ def make_banner(night: NightRecord) -> tuple[Bilingual, ...]:
 
     They are stored in night.json, so that a report that is written again has them.
     """
-    headline, look = build_text(write_headline, [night]), build_text(describe_nonsignificant_drops, night)
-    if look.en:
-        headline = join_sentences([headline, make_text("{sentence}.", sentence=look)])
+    looks = build_texts(describe_nonsignificant_drops, night)
+    headline = join_sentences(
+        [build_text(write_headline, [night]), *(make_text("{sentence}.", sentence=look) for look in looks)]
+    )
     return headline, *shorten_reasons(night), *build_texts(_describe_comparison, night)
 
 
@@ -140,8 +142,9 @@ def make_message(record: NightRecord, t: Translator = ENGLISH) -> NightMessage:
     if len(worst) > _ENGINES_IN_TITLE:
         names.append(t("{count:,} more", count=len(worst) - _ENGINES_IN_TITLE))
     title = t("judge {date}: {status}", date=record.date, status=_describe_status(t, record.status))
-    if record.status == "fine" and (look := describe_nonsignificant_drops(t, record)):
-        title = t("{title}. {sentence}", title=title, sentence=look)
+    if record.status == "fine":
+        for look in describe_nonsignificant_drops(t, record):
+            title = t("{title}. {sentence}", title=title, sentence=look)
     if names:
         title = t("{title}: {engines}", title=title, engines=t.list_names(names))
     remarks = tuple(_shorten_sentence(t(remark)) for remark in record.remarks)
@@ -183,13 +186,13 @@ def iter_other_reasons(record: NightRecord, t: Translator) -> Iterator[str]:
     """Yield the reasons of the night except its regressions, which come first and have lines of their own."""
     regressions = len(record.select_outcomes("regression"))
     for reason in list_reasons(record)[regressions:]:
-        yield _shorten_sentence(reason.en if t.language == "en" else reason.zh)
+        yield _shorten_sentence(reason.choose(t))
 
 
 def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
     yield from (describe_regression_outcome(outcome, t) for outcome in record.select_outcomes("regression"))
-    if record.status != "fine" and (look := describe_nonsignificant_drops(t, record)):
-        yield look  # on a fine night, the title says this
+    if record.status != "fine":  # on a fine night, the title says this
+        yield from describe_nonsignificant_drops(t, record)
     yield from iter_other_reasons(record, t)
     yield from (describe_regression_outcome(outcome, t) for outcome in record.select_outcomes("improvement"))
     yield from _describe_comparison(t, record)
@@ -273,35 +276,31 @@ def _describe_detectable_drops(test: RegressionTest, t: Translator) -> Iterator[
 
 def _describe_canaries(canaries: CanaryResults, t: Translator, *, has_baseline: bool) -> str:
     """Return the grades of the canaries; without a baseline, the first ones of the night are compared."""
-    pairs = t.translate_plural("{count:,} pair", "{count:,} pairs", canaries.pairs)
-    judged = t(
-        ", {canaries.judged:,} of {all:,} judged", canaries=canaries, all=canaries.judged + canaries.failed
-    )
-    text = t(
-        "canaries: {pairs}{judged}, mean grade {grade}",
-        pairs=pairs,
-        judged=judged if canaries.failed else "",
-        grade=format_plain_number(canaries.mean_grade, ".2f"),
-    )
+    parts = [format_pair_count(t, canaries.pairs)]
+    if canaries.failed:
+        requested = canaries.judged + canaries.failed
+        parts.append(t("{judged:,} of {requested:,} judged", judged=canaries.judged, requested=requested))
+    mean = t("mean grade {grade}", grade=format_plain_number(canaries.mean_grade, ".2f"))
     if canaries.compared:
-        text += t(
+        mean += t(
             " (baseline {canaries.baseline_mean:.2f})"
             if has_baseline
             else " (first start of this night {canaries.baseline_mean:.2f})",
             canaries=canaries,
         )
+    parts.append(mean)
     # The reasons of a drift say how many changed.
     if canaries.compared and not canaries.drift:
-        text += t(
-            ", {canaries.changed:,} of {canaries.compared:,} changed (median of the repeats)",
-            canaries=canaries,
+        changed = t(
+            "{canaries.changed:,} of {canaries.compared:,} changed (median of the repeats)", canaries=canaries
         )
-    return text
+        parts.append(changed)
+    return t("canaries: {parts}", parts=t(", ").join(parts))
 
 
 def _describe_cost(cost: NightCost, t: Translator) -> str:
     """Return what this night itself paid: the verdicts of earlier nights cost nothing again."""
-    calls = t.translate_plural("{count:,} call", "{count:,} calls", cost.calls)
+    calls = format_call_count(t, cost.calls)
     if cost.lost:
         calls = t(
             "{least:,} to {calls} (a process ended early: {unanswered})",

@@ -222,7 +222,7 @@ def make_trend(
 def _make_night_trend(
     night: NightRecord, changed: tuple[Change, ...], t: Translator, *, breaks: bool
 ) -> NightTrend:
-    reasons = tuple(reason.en if t.language == "en" else reason.zh for reason in list_reasons(night))
+    reasons = tuple(reason.choose(t) for reason in list_reasons(night))
     return NightTrend(
         date=night.date,
         status=night.status,

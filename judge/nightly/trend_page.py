@@ -14,7 +14,7 @@ from markupsafe import Markup
 from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.measure.resampling import MIN_DIFFERING
-from judge.messages import Bilingual, Translator, build_text, make_text
+from judge.messages import Bilingual, Translator, build_text, build_texts, make_text
 from judge.nightly import night_texts, trend
 from judge.nightly.night_texts import SENTENCE_LENGTH, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
@@ -74,7 +74,7 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         TREND_SCRIPTS,
         headline=build_text(night_texts.write_headline, nights),
         reasons=night_texts.shorten_reasons(nights[-1]) if nights else (),
-        drops=_describe_drops(nights[-1]) if nights else (),
+        drops=build_texts(night_texts.describe_nonsignificant_drops, nights[-1]) if nights else (),
         shown_nights=describe_shown_nights(nights),
         charts=[chart for chart in (*charts, _draw_canaries(timeline)) if chart],
         nights=list(zip(nights, find_changes(nights), strict=True))[::-1],
@@ -83,7 +83,7 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         status_texts=STATUS_TEXTS,
         change_texts=CHANGE_TEXTS,
         shorten_reasons=night_texts.shorten_reasons,
-        describe_drops=_describe_drops,
+        describe_drops=lambda night: build_texts(night_texts.describe_nonsignificant_drops, night),
         format_number=format_number,
         has_stored=any(text.en == text.zh for night in nights for text in night_texts.shorten_reasons(night)),
         damaged=[build_text(_shorten, sentence) for sentence in history.damaged],
@@ -98,12 +98,6 @@ def make_link_prefix(folder: PurePath, page_folder: PurePath) -> str:
         return f"{folder.as_uri()}/"
     path = Path(relpath(folder, page_folder)).as_posix()
     return "" if path == "." else f"{quote(path)}/"
-
-
-def _describe_drops(night: NightRecord) -> tuple[Bilingual, ...]:
-    """Return the sentence about the drops to look at, nothing without any."""
-    text = build_text(night_texts.describe_nonsignificant_drops, night)
-    return (text,) if text.en else ()
 
 
 def _shorten(t: Translator, sentence: str) -> str:

@@ -177,8 +177,7 @@ def _iter_news(nights: Sequence[NightTrend]) -> Iterator[str]:
                 status = t("{status} of {engines}", status=status, engines=engines)
             reasons = night.other_reasons[:1]
             parts += [status, *(_shorten_reason(reason, is_last=night is nights[-1]) for reason in reasons)]
-        if drops := format_plain(describe_nonsignificant_drops(t, night)):
-            parts.append(drops)
+        parts += map(format_plain, describe_nonsignificant_drops(t, night))
         if parts:
             yield f"{night.date}  {_SIGNS[night.status]}  {t('; ').join(parts)}"
 
