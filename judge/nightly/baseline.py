@@ -200,19 +200,18 @@ def _find_store_problem(run: Path, store: Path, served: frozenset[str]) -> Messa
 
 def _read_files(run: Path) -> dict[str, str]:
     """Return the files of a run that the comparison needs, by name."""
-    names = (*_FILES, *(name for name in _OPTIONAL_FILES if (run / name).exists()))
-    try:
-        return {name: read_text(run / name) for name in names}
-    except OSError as error:
-        file, problem = error.filename, explain_error(error)
-    except UnicodeDecodeError as error:
-        file, problem = run, Message("a file in it is not UTF-8 ({error})", error=explain_error(error))
-    raise InputError(
-        "{file}: {error}; to write it anew, run the judge run command of this folder again, or judge nightly"
-        " with its --date",
-        file=file,
-        error=problem,
-    )
+    texts = {}
+    for name in (*_FILES, *(name for name in _OPTIONAL_FILES if (run / name).exists())):
+        try:
+            texts[name] = read_text(run / name)
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                "{file}: {error}; to write it anew, run the judge run command of this folder again, or judge"
+                " nightly with its --date",
+                file=run / name,
+                error=explain_error(error),
+            ) from error
+    return texts
 
 
 def read_pointer(nights: Path) -> BaselinePointer | None:

@@ -154,27 +154,24 @@ def send_error(
     Return why it was not sent. `files` is the folder of the night. Where the disk takes no file, each start
     sends the error.
     """
-
-    def format_error(translator: Translator) -> str:
-        secrets = (*find_secrets(environ), webhook.secret, webhook.url)
-        return escape_controls(mask(" ".join(translator(error.message).split()), *secrets))
-
+    secrets = (*find_secrets(environ), webhook.secret, webhook.url)
+    english, text = (
+        escape_controls(mask(" ".join(translator(error.message).split()), *secrets))
+        for translator in (ENGLISH, t)
+    )
     sent: list[str] = []
     with suppress(OSError, UnicodeDecodeError):
         sent = read_text(files.path / _SENT_ERRORS_FILE).splitlines()
-    if format_error(ENGLISH) in sent:
+    if english in sent:
         return None
-    lines = (
-        t("judge {date}: the night ended with an error", date=day),
-        format_error(t),
-        t("exit code {code}", code=error.exit_code),
-    )
+    title = t("judge {date}: the night ended with an error", date=day)
+    lines = (title, text, t("exit code {code}", code=error.exit_code))
     if problem := post_message(webhook, _make_text(webhook, environ, day, lines)):
         return _describe_failure(webhook, problem, day)
     with suppress(OSError, JudgeError):
         files.check_no_link()
         files.path.mkdir(parents=True, exist_ok=True)
-        files.write(_SENT_ERRORS_FILE, [f"{line}\n" for line in (*sent, format_error(ENGLISH))])
+        files.write(_SENT_ERRORS_FILE, [f"{line}\n" for line in (*sent, english)])
     return None
 
 
