@@ -59,7 +59,8 @@ def read_plan(path: Path, pool: Pool) -> tuple[tuple[PairKey, ...], frozenset[st
     columns count. Raises InputError with file and line when it cannot be read or names a pair that the run
     does not have. Snippets without text are left out.
     """
-    text = text_files.read_text_file(path)
+    # A wrong guess of the encoding gives ids that no pair of the run has.
+    text = text_files.read_text_file(path, lambda _: None)
     separator = csv_tables.detect_separator(text, "query_id", csv_tables.normalise_column_name) or ","
     rows = csv_tables.read_records(path, text, separator)
     header = [csv_tables.normalise_column_name(cell) for cell in next(rows, ("", []))[1]]

@@ -19,7 +19,7 @@ _SEPARATOR_NAMES = {",": Message("commas"), "\t": Message("tabs")}
 _HEADER_LINES = 100
 
 
-def read_table(path: Path, column: str, warn: Warn | None) -> Iterator[tuple[str, list[str]]]:
+def read_table(path: Path, column: str, warn: Warn) -> Iterator[tuple[str, list[str]]]:
     """Yield the location and the cells of each record that is not blank; the first one is the header.
 
     The separator is the one with which the header has `column`, else the most frequent one. `warn` and the
@@ -131,16 +131,13 @@ def make_header_error(
 ) -> InputError:
     """Return the error of a header without a column, with `advice` unless another cause is likely.
 
-    A single cell that contains one of the names `wanted` is a header with another separator.
+    A single cell that is none of the names `wanted` is no header, or one with another separator.
     """
     if any(re.search("[，；]", cell) for cell in cells):
         advice = Message("Separate the columns with half-width commas")
     elif len(names := list(filter(None, cells))) == 1 and normalise_column_name(names[0]) not in wanted:
-        has_other_separator = any(name in names[0] for name in wanted)
-        advice = (
-            Message("Separate the columns with commas, semicolons, tabs or bars")
-            if has_other_separator
-            else Message("The first row must be the header, with a column for each field")
+        advice = Message(
+            "The first row must be the header, and commas, semicolons, tabs or bars separate its columns"
         )
     return InputError(
         "{place}: the header lacks {missing}; its columns are {columns}. {advice}",

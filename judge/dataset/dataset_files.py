@@ -14,7 +14,7 @@ from judge.dataset.rows import InputRow, RowFormat, convert_values
 from judge.dataset.text_files import Warn
 from judge.dataset.workbooks import read_sheet
 from judge.errors import InputError, SetupError, advise_install, explain_error
-from judge.messages import Message, NameList, join_messages
+from judge.messages import Message, NameList
 
 if TYPE_CHECKING:
     import pyarrow
@@ -24,13 +24,12 @@ _BATCH_ROWS = 100
 FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz")
 
 
-def read_rows(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterator[InputRow]:
+def read_rows(path: Path, row_format: RowFormat, warn: Warn) -> Iterator[InputRow]:
     """Return the rows of a dataset file; its suffix and its first record tell the format.
 
-    `warn` receives warnings, for which InputError is raised without it. Raise InputError, with the location,
-    for a file that cannot be read.
+    `warn` receives warnings. Raise InputError, with the location, for a file that cannot be read.
     """
-    readers: Mapping[str, Callable[[Path, RowFormat, Warn | None], Iterator[InputRow]]] = {
+    readers: Mapping[str, Callable[[Path, RowFormat, Warn], Iterator[InputRow]]] = {
         **dict.fromkeys((".jsonl", ".ndjson"), _read_jsonl),
         **dict.fromkeys((".csv", ".tsv"), _read_csv),
         ".json": _read_json,
@@ -39,31 +38,24 @@ def read_rows(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterator[
     }
     text_files.check_is_file(path)
     suffix = text_files.find_format(path)
-    if suffix == ".txt":
-        raise InputError(
-            "{file}: a .txt file can hold queries, but no results; get the results of queries first:"
-            " {command}. A dataset is {types}, or TREC files (--topics, --docs, --run)",
-            file=path,
-            command="judge collect FILE --engine NAME",
-            types=FILE_TYPES,
-        )
     if suffix not in readers:
         raise InputError(
             "{file}: unknown file type {suffix!r}; a dataset is {types}, or TREC files (--topics, --docs,"
-            " --run)",
+            " --run). If the file holds queries only, get their results first: {command}",
             file=path,
             suffix=suffix,
             types=FILE_TYPES,
+            command="judge collect FILE --engine NAME",
         )
     return readers[suffix](path, row_format, warn)
 
 
-def _read_jsonl(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterator[InputRow]:
+def _read_jsonl(path: Path, row_format: RowFormat, warn: Warn) -> Iterator[InputRow]:
     for location, text in text_files.read_nonblank_lines(path, warn):
         yield from row_format.expand_record(location, text_files.parse_object(location, text))
 
 
-def _read_json(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterator[InputRow]:
+def _read_json(path: Path, row_format: RowFormat, warn: Warn) -> Iterator[InputRow]:
     """Yield the rows of a JSON array of records, as test frameworks write it."""
     text = text_files.read_text_file(path, warn)
     records = text_files.parse_json(str(path), text, names_line=True) if text.strip() else []
@@ -82,34 +74,27 @@ def _read_json(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterator
         yield from row_format.expand_record(f"{path}: record {number}", record)
 
 
-def _read_csv(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterator[InputRow]:
+def _read_csv(path: Path, row_format: RowFormat, warn: Warn) -> Iterator[InputRow]:
     header: list[str] = []
     for location, cells in read_table(path, row_format.find_column("query"), warn):
-        if header:
-            yield from row_format.expand_cells(location, header, _name_cells(header, cells, row_format))
-        else:
+        if not header:
             header = cells
             _check_header(location, header, row_format)
+            continue
+        yield from row_format.expand_cells(location, header, _name_cells(header, cells, row_format))
 
 
-def _read_xlsx(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterator[InputRow]:
+def _read_xlsx(path: Path, row_format: RowFormat, warn: Warn) -> Iterator[InputRow]:
     """Yield the rows of the first visible sheet of a workbook, with all cells as text."""
     header: list[str] = []
-    sheet_warnings: list[str] = []
-    for location, cells in read_sheet(path, sheet_warnings.append):
+    for location, cells in read_sheet(path, warn):
         if not any(cells):
             continue
         if not header:
             header = cells
             while not header[-1]:
                 header.pop()
-            try:
-                _check_header(location, header, row_format)
-            except InputError as error:
-                raise InputError(join_messages([error.message, *sheet_warnings])) from None
-            if warn:
-                for warning in sheet_warnings:
-                    warn(warning)
+            _check_header(location, header, row_format)
             continue
         if any(cells[len(header) :]):
             raise InputError(
@@ -120,7 +105,7 @@ def _read_xlsx(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterator
         yield from row_format.expand_cells(location, header, _name_cells(header, cells, row_format))
 
 
-def _read_parquet(path: Path, row_format: RowFormat, _: Warn | None) -> Iterator[InputRow]:
+def _read_parquet(path: Path, row_format: RowFormat, _: Warn) -> Iterator[InputRow]:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -152,9 +137,7 @@ def _read_parquet(path: Path, row_format: RowFormat, _: Warn | None) -> Iterator
                     number += 1
                     values = convert_values(dict(zip(header, record, strict=True)), rank).items()
                     cells = {name: value for name, value in values if value is not None or name == snippet}
-                    yield from row_format.expand_cells(
-                        f"{path}: row {number}", header, cells, is_of_sheet=False
-                    )
+                    yield from row_format.expand_cells(f"{path}: row {number}", header, cells)
         except (pyarrow.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:  # one of the system, not of pyarrow
                 raise
@@ -210,14 +193,9 @@ def _check_header(location: str, header: list[str], row_format: RowFormat) -> No
     columns = {**row_format.columns, **required}
     missing = {field: name for field, name in columns.items() if name not in header}
     if missing:
-        names = list(filter(None, header))
-        if list(missing.values()) == ["snippet"] and (
-            queries := row_format.explain_missing_snippets(location, names)
-        ):
-            raise InputError(queries)
-        advice = row_format.advise_rename(missing, names)
+        advice = row_format.advise_rename(missing, list(filter(None, header)))
         listed = NameList(map(repr, missing.values()))
-        raise make_header_error(location, listed, header, advice, wanted=missing.values())
+        raise make_header_error(location, listed, header, advice, wanted=row_format.fields)
 
 
 def _name_cells(header: list[str], cells: list[str], row_format: RowFormat) -> dict[str, str]:

@@ -78,10 +78,8 @@ class DatasetWarnings:
             )
         if self._cut:
             yield Message(
-                "{count:,} queries or their references are cut at {limit:,} characters in prompts, first of"
-                " query {query_id!r}"
-                if self._cut[1:]
-                else "query {query_id!r} or its reference is cut at {limit:,} characters in prompts",
+                "queries that are cut at {limit:,} characters in prompts, or their references: {count:,}, the"
+                " first is {query_id!r}",
                 count=len(self._cut),
                 limit=clean.MAX_QUERY_CHARS,
                 query_id=self._cut[0],
@@ -185,10 +183,7 @@ def describe_empty_lists(answers: Mapping[str, tuple[int, int]]) -> Iterator[Mes
         if engine in without:
             yield Message(
                 "{engine} returned nothing for {empty:,} of {queries:,} queries and counts as 0 there; check"
-                " the collection before you use this result."
-                if filled + empty > 1
-                else "{engine} returned nothing for its only query and counts as 0 there; check the"
-                " collection before you use this result.",
+                " the collection before you use this result.",
                 engine=engine,
                 empty=empty,
                 queries=filled + empty,
@@ -223,7 +218,6 @@ class PoolWarnings:
         #: The first result with a missing text, and its rank.
         self._first: tuple[Ranking, int] | None = None
         self._missing = 0
-        self._documents: set[str] = set()
         self._dated_pairs = 0
 
     def add(self, rankings: Iterable[Ranking]) -> None:
@@ -234,7 +228,6 @@ class PoolWarnings:
                 if TEXT_MISSING in snippet.flags:
                     self._first = self._first or (ranking, rank)
                     self._missing += 1
-                    self._documents.add(snippet.docno)
                 elif self._dates:
                     ids.setdefault((snippet.title, snippet.text), set()).add(snippet.id)
         self._dated_pairs += sum(len(same_text) - 1 for same_text in ids.values())
@@ -242,43 +235,21 @@ class PoolWarnings:
     def describe(self, source: str) -> Iterator[str]:
         """Yield a line for each unusual thing; `source` names the file of the texts."""
         if self._first:
-            yield self._describe_missing(*self._first, source)
-        if self._dated_pairs:
+            ranking, rank = self._first
+            docno = ranking.snippets[rank - 1].docno
             yield Message(
-                "{count:,} pairs differ from another one only in the date, which prompts show (option dates"
-                " or as_of): each is judged"
-                if self._dated_pairs > 1
-                else "1 pair differs from another one only in the date, which prompts show (option dates or"
-                " as_of): each is judged",
-                count=self._dated_pairs,
-            )
-
-    def _describe_missing(self, ranking: Ranking, rank: int, source: str) -> str:
-        if docno := ranking.snippets[rank - 1].docno:
-            count = len(self._documents)
-            lack = (
-                Message("{count:,} documents have no text in {source}", count=count, source=source)
-                if count > 1
-                else Message("1 document has no text in {source}", source=source)
-            )
-            first = Message(
-                "document {docno!r} of query {query_id!r}", docno=docno, query_id=ranking.query_id
-            )
-        else:
-            count = self._missing
-            lack = (
-                Message("{count:,} results have no text or title in {source}", count=count, source=source)
-                if count > 1
-                else Message("1 result has no text or title in {source}", source=source)
-            )
-            first = Message(
-                "rank {rank} of engine {engine!r} for query {query_id!r}",
-                rank=rank,
-                engine=ranking.engine,
+                "results without a text in {source}: {count:,}, first {result} of query {query_id!r}. The"
+                " assessor does not judge a missing text, which is not grade 0",
+                source=source,
+                count=self._missing,
+                result=Message("document {docno!r}", docno=docno)
+                if docno
+                else Message("rank {rank} of engine {engine!r}", rank=rank, engine=ranking.engine),
                 query_id=ranking.query_id,
             )
-        return Message(
-            "{lack}, first {first}: the assessor does not judge a missing text, which is not grade 0",
-            lack=lack,
-            first=first,
-        )
+        if self._dated_pairs:
+            yield Message(
+                "pairs that differ from another one only in the date, which prompts show (option dates or"
+                " as_of): {count:,}; each is judged",
+                count=self._dated_pairs,
+            )

@@ -42,7 +42,7 @@ _LABEL_FORMATS = Message(
 )
 
 
-def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
+def read_labels(path: Path, warn: Warn) -> tuple[Label, ...]:
     """Return the labels in a file of TREC qrels or a CSV, gzipped or not, in its order, each item once.
 
     The first line tells the format, and the separator of a CSV (comma, semicolon, tab). In a CSV an empty
@@ -51,8 +51,6 @@ def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
     that of `read_lines`. Raise InputError with file, line, field and value for any other grade that is no
     whole number from 0, for two grades of one item, and for a file without a label.
     """
-    if path.suffix.casefold() in (".xlsx", ".xls", ".parquet"):
-        raise InputError("{file}: labels are not read from such a file; save them as CSV", file=path)
     text = read_text_file(path, warn)
     if not text.strip():
         raise InputError("{file}: is empty; {formats}", file=path, formats=_LABEL_FORMATS)
@@ -254,23 +252,20 @@ def read_feedback(path: Path) -> Feedback:
         key = kind, unicodedata.normalize("NFC", query_id), item
         total, place = sums.get(key, (0, location))
         sums[key] = total + sign, place
-    if not sums:
-        raise InputError("{file}: holds no feedback; fill in the column 'feedback'", file=path)
     labels: dict[FeedbackKind, list[Label]] = {}
     for (kind, query_id, item), (total, place) in sums.items():
-        labels.setdefault(kind, []).extend([Label(query_id, item, int(total > 0), place)] if total else ())
-    decided = {kind: tuple(of_kind) for kind, of_kind in labels.items() if of_kind}
-    if not decided:
+        if total:
+            labels.setdefault(kind, []).append(Label(query_id, item, int(total > 0), place))
+    if not labels:
         raise InputError(
-            "{file}: every item has as many positive as negative events, which say nothing about it",
+            "{file}: holds no feedback that says anything: the column 'feedback' is empty, or every item has"
+            " as many positive as negative events",
             file=path,
         )
-    return Feedback(decided, tuple(warnings))
+    return Feedback({kind: tuple(of_kind) for kind, of_kind in labels.items()}, tuple(warnings))
 
 
-def read_examples(
-    path: Path, scale: Scale, options: TextOptions, warn: Warn | None = None
-) -> tuple[Example, ...]:
+def read_examples(path: Path, scale: Scale, options: TextOptions, warn: Warn) -> tuple[Example, ...]:
     """Return the examples in a file like a dataset that also has the fields `grade` and `reason`.
 
     The file of `judge agree --plan` has `comment` instead of `reason`. Rows without a grade or a reason are
@@ -300,23 +295,23 @@ def read_examples(
                 other_grade=first.grade,
                 other_place=place,
             )
-    if attacks:
-        place, kinds = attacks[0]
-        remark = Message(
+    remarks = [
+        Message(
             "examples that are left out because their snippet may attack the assessor: {count:,}, first"
             " {place} ({flags})",
             count=len(attacks),
             place=place,
             flags=kinds,
         )
-        if not examples:
-            raise InputError("{remark}; no other example is in the file", remark=remark)
-        if warn:
-            warn(remark)
+        for place, kinds in attacks[:1]
+    ]
     if not examples:
-        raise InputError(
+        problem = Message(
             "{file}: contains no example; fill in query, snippet, grade and reason in each row", file=path
         )
+        raise InputError(join_messages([problem, *remarks]))
+    for remark in remarks:
+        warn(remark)
     return tuple(example for example, _ in examples.values())
 
 

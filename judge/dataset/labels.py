@@ -5,13 +5,12 @@ import json
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from judge.dataset.field_values import escape_column, unescape_candidates
 from judge.dataset.pool import canonicalise_url, group_rankings
 from judge.errors import InputError
 from judge.flags import EMPTY_SNIPPET, UNKNOWN_TEXT
-from judge.messages import Message, SeparatedNames, cut_value
+from judge.messages import Message, SeparatedNames
 from judge.records import (
     BINARY,
     EXPECTED,
@@ -206,37 +205,23 @@ def _describe_no_match(labels: Sequence[Label], pool: Pool, names: _RunNames) ->
             labels=len(labels),
             pairs=len(pool.pairs),
         )
-    label = labels[0]
-    if not any(name in names.queries for row in labels for name in unescape_candidates(row.query_id)):
-        return Message(
-            "{label.location}: none of the rows ({count:,}) is about a query of this run. The file has the"
-            " query ids {file_ids}, and the run {run_ids}, for example; write the ids of the run, or the"
-            " exact texts of its queries. Is the file of another run?",
-            label=label,
-            count=len(labels),
-            file_ids=_show_ids(row.query_id for row in labels),
-            run_ids=_show_ids(pair.query.id for pair in pool.pairs),
-        )
-    key = (pool.pairs[0].query.id, pool.pairs[0].snippet.id)
+    query_id, snippet_id = pool.pairs[0].key
     document = next(
-        name for (query_id, name), ids in names.documents.items() if query_id == key[0] and key[1] in ids
+        name
+        for (of_query, name), ids in names.documents.items()
+        if of_query == query_id and snippet_id in ids
     )
     return Message(
         "{label.location}: none of the rows ({count:,}) is about this run. This one has query"
         " {label.query_id!r:.80} and {label.item!r:.80}; the run has, for example, query"
-        " {query_id!r:.80} with snippet {snippet_id!r} of document {document!r:.80}. Is the file of"
-        " another run?",
-        label=label,
+        " {query_id!r:.80} with snippet {snippet_id!r} of document {document!r:.80}. Write the ids of the"
+        " run, or the exact texts of its queries. Is the file of another run?",
+        label=labels[0],
         count=len(labels),
-        query_id=key[0],
-        snippet_id=key[1],
+        query_id=query_id,
+        snippet_id=snippet_id,
         document=document,
     )
-
-
-def _show_ids(query_ids: Iterable[str]) -> SeparatedNames:
-    """Return the first three different ids, cut to 80 characters."""
-    return SeparatedNames(cut_value(repr(query_id), 80) for query_id in islice(dict.fromkeys(query_ids), 3))
 
 
 def describe_assumed_scale(labels: LabelSet, option: str) -> tuple[Message, ...]:
@@ -247,26 +232,22 @@ def describe_assumed_scale(labels: LabelSet, option: str) -> tuple[Message, ...]
     grades, scale = sorted(set(labels.grades.values())), labels.scale
     if scale.name != "graded" or grades[-1] == scale.top:
         return ()
-    advice = (
-        Message("if the labels are yes or no, set the option {option} to binary", option=option)
-        if grades[-1] < 2
-        else Message("if they are from 0 to 2, change them in the file to 0 to 3, or to yes and no")
-    )
     return (
         Message(
             "{file}: the grades of the labels are {names}, and their scale is assumed to be 0 to {top},"
-            " relevant from {least}; {advice}",
+            " relevant from {least}; if that is wrong, write 0 to 3, or yes and no, into the file, or set the"
+            " option {option}",
             file=labels.source,
             names=SeparatedNames(map(str, grades)),
             top=scale.top,
             least=scale.relevant_from,
-            advice=advice,
+            option=option,
         ),
     )
 
 
 def choose_label_scale(
-    grades: Iterable[int], run: Scale | None, name: ScaleName | None, labels: Iterable[Label] = ()
+    grades: Iterable[int], run: Scale | None, name: ScaleName | None, labels: Sequence[Label]
 ) -> Scale:
     """Return the scale of people's `grades`: the one called `name`, else that of the `run` if they fit it.
 
@@ -277,7 +258,7 @@ def choose_label_scale(
     """
     if name not in (None, "graded", "binary"):
         raise InputError("--labels-scale is {value!r}; it must be graded or binary", value=name)
-    top, labels = max(grades), tuple(labels)
+    top = max(grades)
     fits = run is not None and top <= run.top and not any(label.is_yes_no for label in labels)
     name = name or (run.name if run and fits else "graded" if top > 1 else "binary")
     scale = run if run and name == run.name else BINARY if name == "binary" else GRADED
@@ -289,15 +270,12 @@ def choose_label_scale(
             place=yes.location,
         )
     if top > scale.top:
-        label = next((label for label in labels if label.grade > scale.top), None)
-        what = (
-            Message("{place}: has grade {grade}", place=label.location, grade=label.grade)
-            if label
-            else Message("a label has grade {grade}", grade=top)
-        )
+        label = next(label for label in labels if label.grade > scale.top)
         raise InputError(
-            "{what}; the {scale} scale ends at {top}; write grades from 0 to {top} into the file",
-            what=what,
+            "{place}: has grade {grade}; the {scale} scale ends at {top}; write grades from 0 to {top} into"
+            " the file",
+            place=label.location,
+            grade=label.grade,
             scale=scale.name,
             top=scale.top,
         )

@@ -21,7 +21,7 @@ from judge.dataset.rows import InputRow, LocatedRow
 from judge.dataset.text_files import parse_json
 from judge.errors import InputError, explain_error
 from judge.files.stored_records import TemporaryLines, decode_line, encode_line
-from judge.messages import Message, cut_value
+from judge.messages import cut_value
 
 #: The engine of rows that name none.
 ONLY_ENGINE = "engine"
@@ -82,7 +82,7 @@ class RowsByQuery:
                 parsed = parse_row(number, row)
                 checks.check_blanks(row)
                 if parsed.query_id not in self._numbers:
-                    checks.check_new_query(parsed, row)
+                    checks.check_new_query(parsed)
                     self._numbers[parsed.query_id] = array("i")
                 self._numbers[parsed.query_id].append(number)
                 self.engines.add(parsed.engine)
@@ -120,14 +120,13 @@ class _BlankChecks:
                 places[is_given] = row.locate_field(name)
             if len(places) > 1:
                 raise InputError(
-                    "{place} is missing, and {other_place} is given; fill it in every row, or in"
-                    " none{reason}",
+                    "{place} is missing, and {other_place} is given; fill it in every row, or in none. In a"
+                    " sheet, merged cells have a value in the first row only",
                     place=places[False],
                     other_place=places[True],
-                    reason=row.explain_blank(),
                 )
 
-    def check_new_query(self, row: ParsedRow, input_row: InputRow) -> None:
+    def check_new_query(self, row: ParsedRow) -> None:
         """Raise InputError where a new query has the text of another one, and one of them has no id."""
         text_id = field_values.make_query_id(row.query)
         place = row.locate_field("query_id")
@@ -137,11 +136,10 @@ class _BlankChecks:
                 place, other_place, other_id = other_place, place, row.query_id
             raise InputError(
                 "{place} is missing, and the same query has the id {query_id!r} at {other_place}; write the"
-                " id in every row of the query{reason}",
+                " id in every row of the query",
                 place=place,
                 query_id=other_id,
                 other_place=other_place,
-                reason=input_row.explain_blank(),
             )
 
 
@@ -204,10 +202,9 @@ def _parse_query(row: InputRow) -> str:
     text = field_values.parse_optional_text(row.location, row.find_column("query"), raw)
     if text is None or not text.strip():
         raise InputError(
-            "{place} {problem}; every row needs the query's text{reason}",
+            "{place} is missing or empty; every row needs the query's text. In a sheet, merged cells have"
+            " a value in the first row only",
             place=row.locate_field("query"),
-            problem=Message("is missing") if text is None else Message("is empty"),
-            reason=row.explain_blank() if text is None else "",
         )
     return text
 

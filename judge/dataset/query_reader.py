@@ -17,7 +17,7 @@ from judge.dataset.parsed_rows import RowsByQuery
 from judge.dataset.query_builder import QueryBuilder
 from judge.dataset.rows import InputRecord, InputRow, RowFormat
 from judge.errors import InputError
-from judge.messages import Message
+from judge.messages import Message, join_messages
 from judge.records import Query, Ranking
 
 
@@ -61,10 +61,11 @@ class QueryReader:
                 if self.is_complete:
                     builder.add_empty_lists(stored.engines)
                 yield builder.make_query(), builder.make_rankings()
+        if error is None and not dataset_warnings.queries:
+            error = InputError("{source}: holds no rows; write one row for each result", source=self.source)
         if error is not None:
+            error.message = join_messages([error.message, *self.warnings])
             raise error
-        if not dataset_warnings.queries:
-            raise InputError("{source}: holds no rows; write one row for each result", source=self.source)
         self.engines = dataset_warnings.engines
         self.warnings += dataset_warnings.describe()
 

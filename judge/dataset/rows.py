@@ -14,7 +14,7 @@ import msgspec
 
 from judge.dataset.field_values import parse_text
 from judge.errors import InputError
-from judge.messages import Message, NameList, OptionName, SeparatedNames, cut_value
+from judge.messages import Message, OptionName
 
 Parsed = TypeVar("Parsed")
 
@@ -75,25 +75,14 @@ class InputRow(LocatedRow, frozen=True):
 
     A row without `snippet` in `values` is about the request to the engine: with an `error` the engine failed,
     without one it returned the results of other rows, or none. `latency_ms` is the duration of the request.
-    `is_of_sheet` is True when the values are cells, which may be blank where a sheet has merged ones.
     """
 
     values: InputRecord
     extra: InputRecord = msgspec.field(default_factory=dict)
-    is_of_sheet: bool = False
 
     def parse(self, name: str, parse_value: Callable[[str, str, object], Parsed]) -> Parsed:
         """Return what `parse_value` makes of the location, the field's name in the file, and its value."""
         return parse_value(self.location, self.find_column(name), self.values.get(name))
-
-    def explain_blank(self) -> str:
-        """Return why a cell may be blank, for messages; empty for a row that is of no sheet."""
-        if not self.is_of_sheet:
-            return ""
-        return Message(
-            ". Merged cells of a sheet have a value in the first row only: unmerge them, and fill in every"
-            " row"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,48 +105,25 @@ class RowFormat:
         """Return what to do about the `missing` fields of a file, which has columns called `names`.
 
         The option names all columns that differ from a field in upper and lower case only, or have its
-        Chinese name.
+        Chinese name. A dataset that only lacks snippets may be a file of queries.
         """
         if not self.is_of_dataset:
             return Message("Rename the one that holds it (case and spaces matter)")
-        if needless := [f"{name}={self.columns[name]}" for name in missing if name in names]:
-            return Message(
-                "Omit {parts} from {option}, since a column has the name of the field",
-                parts=NameList(needless),
-                option=OptionName("--columns"),
-            )
         columns = dict.fromkeys(missing, "NAME")
         for name in map(str, names):
             field = _guess_field(name)
             is_field = field in missing or (field in COLUMN_FIELDS and field not in (*names, *self.columns))
             if is_field and _PLAIN_NAME.fullmatch(name) and columns.get(field, "NAME") == "NAME":
                 columns[field] = name
-        return Message(
+        advice = Message(
             "Rename the one that holds it (case and spaces matter), or name it: {option}",
             option=OptionName(f"--columns {','.join(starmap('{}={}'.format, columns.items()))}"),
         )
-
-    def explain_missing_snippets(self, location: str, names: Collection[str]) -> Message | None:
-        """Return the message about a nested record in a table, or a dataset that may hold queries; else None.
-
-        `names` are those of its fields.
-        """
-        if self.is_of_dataset and "engines" in names:
-            return Message(
-                "{place}: field 'engines' can be read from .jsonl and .json only; save the file as one of"
-                " these, or write one row for each result",
-                place=location,
-            )
-        has_result = {*_RESULT_FIELDS, "engine", "rank", "error"}.intersection(map(_guess_field, names))
-        may_hold_queries = self.is_of_dataset and "query" in names and not has_result
-        if not may_hold_queries or re.search("[，；]", "".join(names)):
-            return None
+        if list(missing) != ["snippet"]:
+            return advice
         return Message(
-            "{place}: there is no field 'snippet', only {fields}. If one of them holds the texts of results,"
-            " name it: {option}. If the file holds queries only, get their results first: {command}",
-            place=location,
-            fields=SeparatedNames(cut_value(repr(name), 60) for name in list(names)[:20]),
-            option=OptionName("--columns snippet=NAME"),
+            "{advice}. If the file holds queries only, get their results first: {command}",
+            advice=advice,
             command="judge collect FILE --engine NAME",
         )
 
@@ -175,18 +141,13 @@ class RowFormat:
 
     def expand_record(self, location: str, record: InputRecord) -> Iterator[InputRow]:
         """Return the rows of one record: a nested one, a test case of DeepEval, or a row as it is."""
-        for name in record:
-            if name is None:  # as csv.DictReader names the cells to the right of the last column
+        for name, value in record.items():
+            if not isinstance(name, str | Real):  # csv.DictReader names cells beyond the header None
                 raise InputError(
-                    "{place}: has more values than the header has names: {value!r:.80}; in CSV, a text with a"
-                    " comma needs quotation marks",
+                    "{place}: the field with the value {value!r:.80} is called {name!r:.80}, which is neither"
+                    " text nor a number; rename it. In CSV, a text with a comma needs quotation marks",
                     place=location,
-                    value=record[name],
-                )
-            if not isinstance(name, str | Real):
-                raise InputError(
-                    "{place}: the name {name!r:.80} of a field is neither text nor a number; rename it",
-                    place=location,
+                    value=value,
                     name=name,
                 )
         record = convert_values(record, self.find_column("rank"))
@@ -197,20 +158,17 @@ class RowFormat:
         self._check_field("query", location, record)
         return iter([self._make_row(location, record)])
 
-    def expand_cells(
-        self, location: str, header: Collection[str], cells: InputRecord, *, is_of_sheet: bool = True
-    ) -> Iterator[InputRow]:
+    def expand_cells(self, location: str, header: Collection[str], cells: InputRecord) -> Iterator[InputRow]:
         """Return the rows of a row of a table, which holds a result, or a test case of DeepEval.
 
-        A blank `query_id` is None, which differs from a table without that column. Only the table of a sheet
-        can have merged cells.
+        A blank `query_id` is None, which differs from a table without that column.
         """
         if self.is_test_case(header):
             no_results = {name: "" for name in header if name in _CONTEXT_FIELDS}
             return _expand_test_case(location, {**no_results, **cells})
         name = self.find_column("query_id")
         blank = {name: None} if name in header else {}
-        return iter([self._make_row(location, {**blank, **cells}, is_of_sheet=is_of_sheet)])
+        return iter([self._make_row(location, {**blank, **cells})])
 
     def is_test_case(self, names: Collection[str]) -> bool:
         """Return whether a record with these fields is a test case of DeepEval."""
@@ -218,7 +176,7 @@ class RowFormat:
         has_input = "input" in names and self.find_column("snippet") not in names
         return self.find_column("query") not in names and (has_context or has_input)
 
-    def _make_row(self, location: str, record: InputRecord, *, is_of_sheet: bool = False) -> InputRow:
+    def _make_row(self, location: str, record: InputRecord) -> InputRow:
         """Return the row of a flat record; raise InputError without a snippet and an error."""
         values: dict[str, Any] = {}
         extra: dict[str, Any] = {}
@@ -229,14 +187,12 @@ class RowFormat:
             self._check_field("snippet", location, record)
         elif not values.get("snippet"):
             values.pop("snippet", None)
-        return InputRow(location, self.columns, values, extra, is_of_sheet)
+        return InputRow(location, self.columns, values, extra)
 
     def _check_field(self, name: str, location: str, record: InputRecord) -> None:
         """Raise InputError, which lists the fields of the record, when it does not have the field `name`."""
         column = self.find_column(name)
         if column not in record:
-            if column == "snippet" and (queries := self.explain_missing_snippets(location, record)):
-                raise InputError(queries)
             raise InputError(
                 "{place}: field {name!r} is missing; the row has the fields {fields!r:.160}. {advice}",
                 place=location,

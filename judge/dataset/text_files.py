@@ -36,8 +36,8 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _GZIP = b"\x1f\x8b"
-#: The first bytes of a ZIP file, such as an XLSX workbook.
-_ZIP = b"PK\x03\x04"
+#: How files begin that are no text: gzipped twice, XLSX, XLS, Parquet; and text in UTF-32.
+_NOT_READ = (_GZIP, b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1", codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _NOT_ASCII = re.compile("[^\x00-\x7f]+")
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]+")
 #: `json.loads` would make one for each line.
@@ -114,18 +114,16 @@ def open_bytes(path: Path, max_bytes: int | None = None) -> IO[bytes]:
     )
 
 
-def read_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[int, str]]:
+def read_lines(path: Path, warn: Warn) -> Iterator[tuple[int, str]]:
     """Yield every line of the file with its number, from 1; lines end at line feeds only.
 
     The encoding is UTF-8, UTF-16 with a byte-order mark, or GB18030 where it cannot be UTF-8. The last is a
-    guess, and `warn` receives a warning; without `warn` a guess raises InputError. Raise InputError for any
-    other encoding, and for a file that cannot be read.
+    guess, and `warn` receives a warning. Raise InputError for any other encoding, and for a file that cannot
+    be read.
     """
     with translate_read_errors(path):
         encoding = _detect_encoding(path)
         if encoding == "gb18030":
-            if warn is None:
-                raise InputError("{file}: is not UTF-8; save the file as UTF-8", file=path)
             warn(
                 Message(
                     "{file}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong",
@@ -141,11 +139,11 @@ def read_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[int, str]
             raise _make_decode_error(path, encoding) from None
 
 
-def read_nonblank_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[str, str]]:
+def read_nonblank_lines(path: Path, warn: Warn) -> Iterator[tuple[str, str]]:
     """Yield `path:line` and the text of every line that is not blank; `.gz` files are unpacked.
 
-    Lines end at line feeds only: other separators can be inside a JSON string. `warn` receives a warning
-    where the encoding is a guess; without `warn` a guess raises InputError.
+    Lines end at line feeds only: other separators can be inside a JSON string. `warn` and the errors are
+    those of `read_lines`.
     """
     for number, text in read_lines(path, warn):
         stripped = text.strip(" \t\r\n")
@@ -153,7 +151,7 @@ def read_nonblank_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[
             yield f"{path}:{number}", stripped
 
 
-def read_text_file(path: Path, warn: Warn | None = None) -> str:
+def read_text_file(path: Path, warn: Warn) -> str:
     """Return the text of a file; `warn` and the errors are those of `read_lines`."""
     return "".join(text for _, text in read_lines(path, warn))
 
@@ -217,16 +215,14 @@ def _detect_encoding(path: Path) -> str:
     """Return the name of the encoding of the file; raise InputError for an unknown one."""
     with open_bytes(path) as file:
         head = file.read(4)
-        if head == _ZIP:
+        # In UTF-16, one byte of the first character, which is ASCII in a header and in JSON, is 0.
+        if head.startswith(_NOT_READ) or head[:2].count(0) == 1:
             raise InputError(
-                "{file}: is an XLSX workbook or another ZIP file, not text; save it as CSV", file=path
+                "{file}: is not text in UTF-8, or in UTF-16 with a byte-order mark: it begins with"
+                " {head!r}; save it as UTF-8, or a table as CSV in UTF-8",
+                file=path,
+                head=head,
             )
-        if head.startswith(_GZIP):
-            raise InputError("{file}: is gzipped twice; unpack it once", file=path)
-        if head in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
-            raise InputError("{file}: is UTF-32; save it as UTF-8", file=path)
-        if head[:2].count(0) == 1:  # the first character of a header, and of JSON, is ASCII
-            raise InputError("{file}: is UTF-16 without a byte-order mark; save it as UTF-8", file=path)
         for mark, encoding in _BYTE_ORDER_MARKS.items():
             if head.startswith(mark):
                 return encoding

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from html import unescape
+from math import isnan
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -119,33 +121,22 @@ def _read_topics(path: Path, warn: Warn) -> dict[str, str]:
 def _parse_topic_lines(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
     """Yield the location, the id and the text of each topic."""
     for location, line in lines:
+        query_id: str | None
         if line.startswith(("{", "[{")):  # a list is no object, which the error says
-            yield location, *_parse_topic_object(location, line)
-            continue
-        query_id, separator, text = line.partition("\t")
-        if not separator:
-            query_id, separator, text = line.partition(":")
-        # Another column is no part of the query.
-        if not separator or not text.strip() or "\t" in text.strip():
+            record = convert_values(parse_object(location, line))
+            query_id = _find_id(location, record, _TOPIC_ID_NAMES)
+            texts = [record[name] for name in ("query", "text", "title") if record.get(name)]
+        else:
+            query_id, _, *texts = line.partition("\t" if "\t" in line else ":")
+            texts = [text for text in texts if text.strip() and "\t" not in text.strip()]
+        if query_id is None or not texts:
             raise InputError(
-                "{place}: is {line!r}; a topic is an id, a tab, and the query's text",
+                "{place}: is {line!r}; a topic is an id, a tab, and the query's text, or JSON with"
+                " 'query_id' and 'query'",
                 place=location,
                 line=line[:60],
             )
-        yield location, query_id.strip(), text.strip()
-
-
-def _parse_topic_object(location: str, line: str) -> tuple[str, str]:
-    record = convert_values(parse_object(location, line))
-    query_id = _find_id(location, record, _TOPIC_ID_NAMES)
-    texts = [record[name] for name in ("query", "text", "title") if record.get(name)]
-    if query_id is None or not texts:
-        raise InputError(
-            "{place}: needs 'query_id' and 'query'; it has {names}",
-            place=location,
-            names=SeparatedNames(record),
-        )
-    return query_id, field_values.parse_text(location, "query", texts[0]).strip()
+        yield location, query_id.strip(), field_values.parse_text(location, "query", texts[0]).strip()
 
 
 def _find_id(location: str, record: InputRecord, names: Sequence[str]) -> str | None:
@@ -234,17 +225,16 @@ def _parse_run_line(location: str, line: str) -> tuple[str, str, tuple[float, in
             columns=len(parts),
         )
     query_id, _, docno, rank, score, tag = parts
-    try:
+    order = None
+    with suppress(ValueError, OverflowError):
         order = (-float(score), int(float(rank)))
-    except (ValueError, OverflowError):
+    if order is None or isnan(order[0]):  # which cannot be sorted
         raise InputError(
             "{place}: field 'rank' is {rank!r} and 'score' {score!r}; both are numbers",
             place=location,
             rank=rank,
             score=score,
-        ) from None
-    if order[0] != order[0]:  # a NaN cannot be sorted
-        raise InputError("{place}: field 'score' is {score!r}, not a number", place=location, score=score)
+        )
     return query_id, docno, order, tag
 
 
@@ -305,17 +295,15 @@ def _read_documents(path: Path, docnos: set[str], warn: Warn) -> dict[str, Input
 def _parse_document(location: str, line: str) -> tuple[str, InputRecord]:
     if not line.startswith("{"):
         docno, separator, text = line.partition("\t")
-        if not separator:
+        docno = docno.strip()
+        if not separator or docno.lower() in _ID_NAMES:
             raise InputError(
-                "{place}: is {line!r}; a document is an id, a tab and its text, or JSON",
+                "{place}: is {line!r}; a document is an id, a tab and its text, or JSON, and there is no"
+                " header",
                 place=location,
                 line=line[:60],
             )
-        if docno.strip().lower() in _ID_NAMES:
-            raise InputError(
-                "{place}: is a header; write documents as id, tab, text, or as JSON lines", place=location
-            )
-        return docno.strip(), {"snippet": text}
+        return docno, {"snippet": text}
     record = convert_values(parse_object(location, line))
     document_id = _find_id(location, record, _ID_NAMES)
     texts = [name for name in ("text", "snippet", "contents", "passage", "body") if name in record]

@@ -102,7 +102,6 @@ def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn) -> Iterator[tup
                 )
             )
         sheet.reset_dimensions()  # the size in the file may be wrong
-        is_empty = True
         with closing(load_workbook(content, read_only=True, data_only=True)) as saved_book:
             saved = saved_book[sheet.title]
             saved.reset_dimensions()
@@ -118,19 +117,7 @@ def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn) -> Iterator[tup
                     )
                 location = f"{path}: sheet {sheet.title!r} row {number}"
                 cells = zip_longest(row, saved_row[: len(row)])
-                texts = [_format_cell(_read_cell(location, cell, saved)) for cell, saved in cells]
-                is_empty &= not any(texts)
-                yield location, texts
-            if is_empty and book.worksheets[1:]:
-                raise InputError(
-                    "{file}: sheet {name!r} is empty, and only the first visible sheet is read, not {others};"
-                    " move the sheet with the rows to the front, and show it",
-                    file=path,
-                    name=sheet.title,
-                    others=SeparatedNames(
-                        repr(worksheet.title) for worksheet in book.worksheets if worksheet is not sheet
-                    ),
-                )
+                yield location, [_format_cell(_read_cell(location, cell, saved)) for cell, saved in cells]
 
 
 def _has_formulas(content: IO[bytes]) -> bool:

@@ -75,7 +75,7 @@ class Population:
 
 def read_grades(path: Path) -> Grades:
     """Return the grades of a qrels file by query and document."""
-    return {(label.query_id, label.item): label.grade for label in read_labels(path)}
+    return {(label.query_id, label.item): label.grade for label in read_labels(path, print)}
 
 
 def read_lists(folder: Path, queries: set[str]) -> Lists:

@@ -373,7 +373,8 @@ def test_the_labels_scale_is_the_run_s_unless_said(graded_run: Path, tmp_path: P
     text = run_agree(graded_run, "--qrels", path)
     assert (
         "labels.csv: the grades of the labels are 0, 1, and their scale is assumed to be 0 to 3, relevant"
-        " from 2; if the labels are yes or no, set the option labels-scale to binary\n"
+        " from 2; if that is wrong, write 0 to 3, or yes and no, into the file, or set the option"
+        " labels-scale\n"
     ) in text
     result = read_agreement(graded_run)
     assert (result["people_scale"], len(result["confusion"])) == ("graded", 4)
@@ -591,7 +592,7 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
         ("assessor", "q1 0 b", "assessor:2: is 'q1 0 b'; labels are"),
         ("run", "q1 Q0 b 2 9", "run:2: the number of columns is 5"),
         ("run", "q1 Q0 b 2 high e", "run:2: field 'rank' is '2' and 'score' 'high'"),
-        ("run", "q1 Q0 b 2 nan e", "run:2: field 'score' is 'nan', not a number"),
+        ("run", "q1 Q0 b 2 nan e", "run:2: field 'rank' is '2' and 'score' 'nan'; both are numbers"),
         ("run", "q1 Q0 a 2 1 e", "run:2: document 'a' of topic 'q1' is also at"),
     ],
 )

@@ -159,7 +159,7 @@ def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
             ("--columns", "nonsense"),
             "--columns is 'nonsense'; it must name a field and its column, such as --columns snippet=COLUMN",
         ),
-        (("--columns", "snippet=no"), "Omit snippet=no from --columns, since a column has the name of the"),
+        (("--columns", "snippet=no"), "field 'no' is missing; the row has the fields"),
         (("--columns", "snipet=text"), "a field is one of date, docno, "),
         (
             ("--columns", "snippet=text,query=text"),
@@ -202,7 +202,7 @@ def test_dates_may_be_shown_by_either_option(tmp_path: Path) -> None:
     ]
     data = write_rows(tmp_path / "d.jsonl", rows)
     result = run_judge("run", data, "-m", "lexical", "--as-of", "2026-02-01", "--out", tmp_path / "x")
-    assert "which prompts show (option dates or as_of): each is judged" in result.stdout + result.stderr
+    assert "which prompts show (option dates or as_of): 1; each is judged" in result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("model", ["openai:gpt-4o-mini", "dashscope:qwen-plus"])

@@ -132,7 +132,7 @@ def test_a_file_that_a_baseline_copies_is_a_regular_file(
         ("data.raw.jsonl", lambda folder: list(raw_log.read_raw_log(folder / "data.raw.jsonl"))),
         ("labels/me.jsonl", lambda folder: label_log.open_labels(folder, "me").__enter__()),
         ("judge.toml", lambda folder: read_toml(folder / "judge.toml")),
-        ("labels.csv", lambda folder: read_labels(folder / "labels.csv")),
+        ("labels.csv", lambda folder: read_labels(folder / "labels.csv", print)),
     ],
 )
 def test_a_file_beside_a_run_is_a_regular_file(

@@ -354,7 +354,7 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
         assert len(server.requests) == 2
     assert (result.returncode, enough.returncode) == (3, 0), result.stderr
     assert "2 queries, 1 engine; 3 results, 3 pairs to judge" in result.stdout
-    line = "1 document has no text in d.tsv, first document 'dX' of query '1': the assessor does not"
+    line = "results without a text in d.tsv: 1, first document 'dX' of query '1'."
     assert line in result.stdout
     assert "1 of 3 judgments has no grade (coverage 66.7%): the text is missing (1)." in result.stdout
     assert "What to do: add the missing texts to the dataset and judge it again" in result.stdout
@@ -366,7 +366,7 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
     assert line in run_judge("score", out).stdout
     (remark,) = read_results(out)["summary"]["remarks"]
     assert remark.startswith(line)
-    assert "1 document has no text in d.tsv, first" in (out / "report.html").read_text()
+    assert "results without a text in d.tsv: 1, first" in (out / "report.html").read_text()
 
 
 def write_rows_with_dates(folder: Path) -> Path:
@@ -406,7 +406,7 @@ def test_dates_are_shown_by_option_and_their_cost_is_reported(
     tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     data, out = write_rows_with_dates(tmp_path), tmp_path / "runs" / "x"
-    text = "30 pairs differ from another one only in the date"
+    text = "(option dates or as_of): 30; each is judged"
     with LoopbackServer(reply_with_grade) as server:
         words = make_words(data, server)
         assert text in run_judge("estimate", *words[1:], *options, "--out", out).stdout

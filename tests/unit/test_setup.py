@@ -55,8 +55,9 @@ IDENTITY: dict[str, Any] = {
 def test_the_scale_of_labels_is_the_run_s_where_they_fit_it(
     grades: list[int], run: Scale | None, named_scale: ScaleName | None, scale: Scale
 ) -> None:
-    assert choose_label_scale(grades, run, named_scale) == scale
-    assert choose_label_scale(reversed(grades), run, named_scale) == scale
+    labels = [label(grade) for grade in grades]
+    assert choose_label_scale(grades, run, named_scale, labels) == scale
+    assert choose_label_scale(reversed(grades), run, named_scale, labels) == scale
 
 
 def label(grade: int, place: str = "f:1", *, word: bool = False) -> Label:
@@ -93,7 +94,7 @@ def test_a_grade_above_the_scale_is_refused(
     grades: list[int], run: Scale | None, wanted: ScaleName | None, says: str
 ) -> None:
     with pytest.raises(InputError, match=says):
-        choose_label_scale(grades, run, wanted)
+        choose_label_scale(grades, run, wanted, [label(grade) for grade in grades])
 
 
 @check_each("out", ["", ".", "./", "..", "runs/.."])

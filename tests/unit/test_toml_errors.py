@@ -320,12 +320,12 @@ def test_a_conflict_of_the_file_and_the_command_line_names_both(
 def test_a_column_that_is_missing_can_be_named_in_the_file(folder: Path) -> None:
     (folder / "d.csv").write_text("query,engine,text\nq,a,b\n", encoding="utf-8")
     line = describe(f"{LOCAL}data = 'd.csv'\n[nightly]\ncanary_repeats = 0\n")
-    assert line.endswith(
+    assert (
         "d.csv:1: the header lacks 'snippet'; its columns are 'query', 'engine', 'text'. Rename"
         ' the one that holds it (case and spaces matter), or name it: columns = { snippet = "text" }'
-    )
+    ) in line
     done = run_judge("run", folder / "d.csv", "-m", "lexical")
-    assert done.stderr.endswith("or name it: --columns snippet=NAME\n")
+    assert "or name it: --columns snippet=NAME. If" in done.stderr
 
 
 def test_a_run_that_ends_early_names_the_limit_where_it_is(folder: Path) -> None:

@@ -362,7 +362,7 @@ def test_labels_with_a_comment_are_examples_of_a_prompt(tmp_path: Path) -> None:
         _, state = server.ask("/label", label(state, 2, 0))
         assert server.ask("/label", label(state, 3, None, "perhaps"))[0] == 200
         _, result = server.ask("/export", {})
-    (example,) = read_examples(Path(result["path"]), GRADED, TextOptions("auto", 4000))
+    (example,) = read_examples(Path(result["path"]), GRADED, TextOptions("auto", 4000), print)
     assert (example.grade, example.reason) == (2, reason)
     assert (example.pair.query.text, example.pair.snippet.text) == (first["query"], first["snippet"])
 

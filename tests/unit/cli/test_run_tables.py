@@ -291,4 +291,4 @@ def test_an_engine_without_results_for_the_only_query_is_named(tmp_path: Path) -
     data = [{"query_id": "q1", "query": "a question", "engines": lists}]
     result = judge.run(data, "lexical", out=str(tmp_path / "run"))
     (warning,) = warn_without_results(result.summary)
-    assert warning.startswith("b returned nothing for its only query and counts as 0 there; ")
+    assert warning.startswith("b returned nothing for 1 of 1 queries and counts as 0 there; ")

@@ -210,9 +210,9 @@ def test_chinese_that_is_not_utf8_is_gb18030_and_one_warning_says_so(
         (codecs.BOM_UTF8 + b"query,snippet\nq,a\nq,\xff\xfe\n", "d.csv:3: is not UTF-8 at byte 3"),
         ("query,snippet\nq,s\n".encode("utf-16")[:-1], "d.csv:2: is not UTF-16 at byte 7"),
         ("query,snippet\nq,\ud800s\n".encode("utf-16", "surrogatepass"), "d.csv:2: is not UTF-16 at byte 5"),
-        ("query,snippet\nq,s\n".encode("utf-32"), "is UTF-32"),
-        ("query,snippet\nq,s\n".encode("utf-16-le"), "is UTF-16 without a byte-order mark; save it as UTF-8"),
-        ("query,snippet\nq,s\n".encode("utf-16-be"), "is UTF-16 without a byte-order mark; save it as UTF-8"),
+        ("query,snippet\nq,s\n".encode("utf-32"), r"it begins with b'\xff\xfe\x00\x00'; save it as UTF-8"),
+        ("query,snippet\nq,s\n".encode("utf-16-le"), r"it begins with b'q\x00u\x00'; save it as UTF-8"),
+        ("query,snippet\nq,s\n".encode("utf-16-be"), r"it begins with b'\x00q\x00u'; save it as UTF-8"),
     ],
 )
 def test_an_encoding_that_is_no_other_one_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
@@ -263,7 +263,7 @@ def test_columns_reach_into_nested_rows(tmp_path: Path) -> None:
         ("a,b\n", "lacks 'q', 'text' and 'place'; its columns are 'a', 'b'. Rename"),
         ("a,b\n", "--columns query=NAME,snippet=NAME,rank=NAME"),
         ("Results of May\nq,text,place\n", "'Results of May'. The first row must be the header"),
-        ("q^text^place\n", "'q^text^place'. Separate the columns with commas, semicolons, tabs or bars"),
+        ("q^text^place\n", "'q^text^place'. The first row must be the header, and commas, semicolons,"),
         ("q，text，place\ntea,green,1\n", "'q，text，place'. Separate the columns with half-width commas"),
         ("q,text，place\n", "'q', 'text，place'. Separate the columns with half-width commas"),
         ("q|text|place\ntea|green|1|2\n", "d.csv:2: the number of cells is 4, and that of the header 3"),
@@ -280,7 +280,7 @@ def test_errors_name_the_file_s_own_columns(tmp_path: Path, content: str, words:
         (
             "q.csv",
             "query_id,query\n1,tea\n",
-            "there is no field 'snippet', only 'query_id', 'query'. If",
+            "q.csv:1: the header lacks 'snippet'; its columns are 'query_id', 'query'. Rename",
         ),
         ("q.csv", "query\ntea\n", "queries only, get their results first: judge collect FILE --engine NAME"),
         ("q.csv", "query,Snippet\ntea,x\n", "or name it: --columns snippet=Snippet"),
@@ -288,15 +288,15 @@ def test_errors_name_the_file_s_own_columns(tmp_path: Path, content: str, words:
         ("q.csv", "query,摘要\ntea,x\n", "or name it: --columns snippet=摘要"),
         ("q.csv", "query,text,引擎\ntea,x,a\n", "or name it: --columns snippet=NAME,engine=引擎"),
         ("q.jsonl", '{"query": "tea", "SNIPPET": "x"}\n', "or name it: --columns snippet=SNIPPET"),
-        ("q.csv", "query,topic\ntea,food\n", "texts of results, name it: --columns snippet=NAME. If"),
+        ("q.csv", "query,topic\ntea,food\n", "or name it: --columns snippet=NAME. If the file holds"),
         ("q.csv", "query,url\ntea,u\n", "lacks 'snippet'; its columns are 'query', 'url'. Rename the one"),
         ("q.csv", "query,text，url\ntea,green\n", "Separate the columns with half-width commas"),
-        ("q.jsonl", '{"query": "tea"}\n', "q.jsonl:1: there is no field 'snippet', only 'query'"),
-        ("q.txt", "tea\n", "q.txt: a .txt file can hold queries, but no results; get the results"),
+        ("q.jsonl", '{"query": "tea"}\n', "q.jsonl:1: field 'snippet' is missing; the row has the fields"),
+        ("q.txt", "tea\n", "If the file holds queries only, get their results first: judge"),
         (
             "q.csv",
             "query,engines\ntea,{}\n",
-            "q.csv:1: field 'engines' can be read from .jsonl and .json only",
+            "q.csv:1: the header lacks 'snippet'; its columns are 'query', 'engines'. Rename",
         ),
     ],
 )
@@ -376,10 +376,8 @@ def test_the_first_visible_sheet_is_read_and_named_where_there_are_others(tmp_pa
     book.move_sheet("More", -2)
     book.save(path)
     refusal = get_refusal(path)
-    assert refusal.startswith(
-        f"{path}: sheet 'More' is empty, and only the first visible sheet is read, not "
-    )
-    assert "'Data'" in refusal
+    assert refusal.startswith(f"{path}: holds no rows; write one row for each result; {path}: only its first")
+    assert "visible sheet 'More' is read, not 'Data'" in refusal
 
 
 def test_the_cell_of_a_sheet_with_the_error_of_a_formula_is_named(tmp_path: Path) -> None:

@@ -50,23 +50,21 @@ def test_missing_documents_are_counted_down_to_the_depth_and_one_is_named(tmp_pa
     run = "1 Q0 d1 1 9 A\n1 Q0 dY 2 8 A\n2 Q0 dX 1 9 A\n2 Q0 dY 2 8 A\n2 Q0 dZ 3 7 A\n"
     data = read_trec(tmp_path, "d1\tone\n", run)
     (text,) = describe_results(data, 2, "d.tsv")
-    assert text.startswith(
-        "2 documents have no text in d.tsv, first document 'dY' of query '1': the assessor does not"
-    )
+    assert text.startswith("results without a text in d.tsv: 3, first document 'dY' of query '1'. The")
     first = replace(data, rankings=data.rankings[:1])
     (text,) = describe_results(first, 2, "d.tsv")
-    assert text.startswith("1 document has no text in d.tsv, first document 'dY' of query '1'")
+    assert text.startswith("results without a text in d.tsv: 1, first document 'dY' of query '1'")
     (text,) = describe_results(data, 1, "d.tsv")
-    assert text.startswith("1 document has no text in d.tsv, first document 'dX' of query '2'")
+    assert "d.tsv: 1, first document 'dX' of query '2'. The" in text
     # As it is read from a file, without its template.
-    assert CHINESE(str(text)).startswith("d.tsv 中有 1 个文档没有文本，首个是查询 '2' 的文档 'dX'：")
+    assert CHINESE(str(text)).startswith("d.tsv 中没有文本的结果有 1 条，首条为查询 '2' 的文档 'dX'。")
     assert not describe_results(first, 1, "d.tsv")
 
 
 def test_a_row_with_a_docno_and_no_text_is_not_called_absent() -> None:
     data = load([{"query_id": "q1", "query": "x", "docno": "d1", "snippet": None}])
     (text,) = describe_results(data, 1, "d.jsonl")
-    assert text.startswith("1 document has no text in d.jsonl, first document 'd1' of query 'q1'")
+    assert "d.jsonl: 1, first document 'd1' of query 'q1'." in text
 
 
 @check_each(
@@ -126,9 +124,7 @@ def test_results_without_a_text_are_no_repetitions_of_each_other() -> None:
     (of_engines,) = describe_engines(rows)
     assert "their share): a (50%). If the texts are in another column" in of_engines
     (output,) = describe_results(data, 10, "d.jsonl")
-    assert output.startswith(
-        "3 results have no text or title in d.jsonl, first rank 1 of engine 'a' for query '1'"
-    )
+    assert output.startswith("results without a text in d.jsonl: 3, first rank 1 of engine 'a' of query '1'.")
 
 
 def test_an_engine_whose_results_mostly_have_a_title_alone_is_named_with_their_share() -> None:

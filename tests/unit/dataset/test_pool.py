@@ -48,7 +48,7 @@ def test_the_date_makes_no_other_pair_unless_prompts_show_it() -> None:
     dated = read_dataset(rows, lang="en", max_chars=400, dates=True)
     assert sorted(pair.snippet.date for pair in build_pool(dated, 10).pairs) == sorted(days)
     (text,) = describe_results(dated, 10)
-    assert text.startswith("2 pairs differ from another one only in the date")
+    assert text.startswith("pairs that differ from another one only in the date")
 
 
 def test_the_same_text_for_two_queries_is_two_pairs() -> None:

@@ -274,7 +274,7 @@ def test_topics_can_be_json_lines(line: str, tmp_path: Path) -> None:
 @check_each(
     ("content", "words"),
     [
-        ('{"id": "1"}\n', ":1: needs 'query_id' and 'query'; it has id"),
+        ('{"id": "1"}\n', """t.txt:1: is '{"id": "1"}'; a topic is an id"""),
         ('{"id": "1", "query": ["x"]}\n', ":1: field 'query' is ['x'], not text"),
         ("<top>\n<num> Number: 1\n<desc> x\n</top>\n", ":1: this topic has no <title>"),
         ("\n<topics>\n<topic>\n<query>tea</query>\n</topic>\n", ":3: this topic has no <num>"),
@@ -356,8 +356,8 @@ ROW: dict[str, Any] = {"query_id": "1", "query": "q", "engine": "a", "rank": 1, 
         ({"rank": 10**9}, "field 'rank' is 1000000000"),
         ({"rank": float("nan")}, "field 'rank' is nan"),
         ({"rank": [1]}, "field 'rank' is [1]"),
-        ({"query": ""}, "field 'query' is empty"),
-        ({"query": "", "query_id": "0"}, "field 'query' is empty"),
+        ({"query": ""}, "field 'query' is missing or empty"),
+        ({"query": "", "query_id": "0"}, "field 'query' is missing or empty"),
         ({"query": " \u200b "}, "field 'query' is"),
         ({"query": None}, "field 'query' is missing"),
         ({"query": [7]}, "field 'query' is [7], not text"),
@@ -458,9 +458,9 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
         ),
         (
             '{"query": "q", "text": "s"}\n',
-            "d.jsonl:1: there is no field 'snippet', only 'query', 'text'. If one of them holds the texts of"
-            " results, name it: --columns snippet=NAME. If the file holds queries only, get their results"
-            " first: judge collect FILE --engine NAME",
+            "d.jsonl:1: field 'snippet' is missing; the row has the fields ['query', 'text']. Rename the one"
+            " that holds it (case and spaces matter), or name it: --columns snippet=NAME. If the file holds"
+            " queries only, get their results first: judge collect FILE --engine NAME",
         ),
         (
             '{"Query": "q", "snippet": "s"}\n',
@@ -468,7 +468,7 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
             " the one that holds it (case and spaces matter), or name it: --columns"
             " query=Query",
         ),
-        ('{"query": null, "snippet": "s"}\n', "field 'query' is missing; every row needs the query's text"),
+        ('{"query": null, "snippet": "s"}\n', "field 'query' is missing or empty; every row needs the"),
         ("", "holds no rows"),
         ("\n\n", "holds no rows"),
         ('{"query": "q", "engines": {}}', "field 'engines'"),
@@ -493,7 +493,7 @@ def test_files_that_are_no_datasets(tmp_path: Path) -> None:
     assert "unknown file type '.ods'" in get_refusal(tmp_path / "d.ods.gz")
     for name in ("d.jsonl.gz", "d.csv.gz.gz"):
         (tmp_path / name).write_bytes(gzip.compress(gzip.compress(b"query,snippet\nq,s\n")))
-        assert get_refusal(tmp_path / name).endswith(f"{name}: is gzipped twice; unpack it once")
+        assert f"{name}: is not text in UTF-8, or in UTF-16" in get_refusal(tmp_path / name)
     (tmp_path / "dir.jsonl").mkdir()
     assert "is not a file" in get_refusal(tmp_path / "dir.jsonl")
     (tmp_path / "latin.jsonl").write_bytes('{"query": "caf\xe9", "snippet": "s"}\n'.encode("latin-1"))
@@ -615,14 +615,14 @@ def test_no_list_of_snippets_is_not_an_empty_one(tmp_path: Path) -> None:
     ("case", "words"),
     [
         ({"retrieval_context": ["x"]}, "field 'input' is missing; a test case needs 'input'"),
-        ({"input": None, "retrieval_context": ["x"]}, "d.jsonl:1: field 'input' is missing; every row"),
+        ({"input": None, "retrieval_context": ["x"]}, "d.jsonl:1: field 'input' is missing or empty"),
         (
             {"input": [5], "retrieval_context": ["x"]},
             "d.jsonl:1: field 'input' is [5], not text",
         ),
         (
             {"input": " ", "retrieval_context": ["x"]},
-            "d.jsonl:1: field 'input' is empty; every row",
+            "d.jsonl:1: field 'input' is missing or empty; every row",
         ),
         ({"input": "q", "retrievalContext": None}, "d.jsonl:1: field 'retrievalContext' is None, not a list"),
         (
@@ -683,7 +683,10 @@ def test_trec_documents_have_one_text_and_no_header(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text("1 Q0 d1 1 0.5 bm25\n")
     for content, words in (
         ("d1\tone\nd1\tother\n", "docs.tsv:2: document 'd1' has another text at"),
-        ("docid\ttitle\ttext\nd1\tT\tone\n", "docs.tsv:1: is a header"),
+        (
+            "docid\ttitle\ttext\nd1\tT\tone\n",
+            r"docs.tsv:1: is 'docid\\ttitle\\ttext'; a document is .*, and there is no header",
+        ),
     ):
         (tmp_path / "docs.tsv").write_text(content)
         with pytest.raises(InputError, match=words):
@@ -823,11 +826,11 @@ def test_a_query_or_reference_that_is_cut_is_a_warning() -> None:
     ]
     data = load(rows)
     (output,) = data.warnings
-    assert (
-        output == "2 queries or their references are cut at 2,000 characters in prompts, first of query '2'"
+    assert output == (
+        "queries that are cut at 2,000 characters in prompts, or their references: 2, the first is '2'"
     )
     assert [len(query.text) for query in data.queries.values()] == [2000, 2000, 1]
-    assert load(rows[1:2]).warnings[0].startswith("query '2' or its reference is cut at 2,000")
+    assert load(rows[1:2]).warnings[0].endswith("or their references: 1, the first is '2'")
     assert not load(rows[:1]).warnings
 
 
@@ -1023,7 +1026,7 @@ def test_a_column_that_cannot_be_text_is_refused_with_its_row_and_name() -> None
 def test_a_field_whose_name_is_neither_text_nor_a_number_is_refused() -> None:
     for name in (("x", "y"), b"x", date(2026, 1, 2)):
         row: dict[Any, Any] = {**ROW, name: 1}
-        expected = f"row 1: the name {name!r} of a field is neither text nor a number; rename it"
+        expected = f"row 1: the field with the value 1 is called {name!r}, which is neither text nor a"
         with pytest.raises(InputError, match=re.escape(expected)):
             load([row])
 
@@ -1070,7 +1073,7 @@ def test_a_blank_cell_among_ids_is_refused(tmp_path: Path) -> None:
             load(source)
 
 
-def test_merged_cells_explain_a_blank_field_of_a_sheet_alone(tmp_path: Path) -> None:
+def test_merged_cells_explain_a_blank_field(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     rows = [{**ROW, "query": "tea"}, {**ROW, "rank": 2}]
@@ -1079,13 +1082,12 @@ def test_merged_cells_explain_a_blank_field_of_a_sheet_alone(tmp_path: Path) -> 
         pandas.DataFrame(rows).to_parquet(tmp_path / "d.parquet")
         for path in (write_rows(tmp_path / "d.jsonl", rows), tmp_path / "d.parquet"):
             assert f"field '{field}' is missing" in get_refusal(path)
-            assert "Merged cells" not in get_refusal(path)
         path = tmp_path / "d.csv"
         lines = [",".join("" if value is None else str(value) for value in row.values()) for row in rows]
         path.write_text("\n".join([",".join(ROW), *lines]), "utf-8")
         refusal = get_refusal(path)
         assert f"{path}:3: field '{field}' is missing" in refusal
-        assert "Merged cells of a sheet have a value in the first row only" in refusal
+        assert "In a sheet, merged cells have a value in the first row only" in refusal
 
 
 def test_queries_without_an_id_stand_beside_others_with_one() -> None:
@@ -1102,9 +1104,7 @@ def test_a_document_id_that_pandas_made_a_float_is_a_whole_number() -> None:
 
 def test_a_row_with_more_values_than_names_is_refused() -> None:
     (row,) = csv.DictReader(["query,snippet", "apple pie,apples, with cream"])
-    with pytest.raises(
-        InputError, match=r"row 1: has more values than the header has names: \[' with cream'\]"
-    ):
+    with pytest.raises(InputError, match=r"row 1: the field with the value \[' with cream'\] is called None"):
         load([row])
 
 

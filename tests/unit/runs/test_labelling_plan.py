@@ -88,7 +88,7 @@ def test_every_label_comes_back_to_its_pair(
             lines = csv.DictWriter(file, COLUMNS, delimiter=separator, lineterminator=end)
             lines.writeheader()
             lines.writerows(filled)
-        result = match_labels(read_labels(path), data, pool)
+        result = match_labels(read_labels(path, print), data, pool)
     assert truth.keys() == {(pair.query.id, pair.snippet.id) for pair in select_labellable(pool)}
     assert result.grades == truth
     assert result.unmatched == ()
