@@ -176,7 +176,9 @@ class HttpEngine:
         self.shape = engine.shape
         self.hint = engine.hint
         self.table = engine.table
-        self.depth_advice = _advise_on_depth(engine)
+        self.depth_advice = (
+            Message("page or max_pages in {table}", table=engine.table) if engine.table else ""
+        )
         self._engine = engine
         lang, country = locale.get("lang"), locale.get("country")
         self._codes = {"lang": lang and engine.language(lang), "country": country and engine.country(country)}
@@ -267,15 +269,6 @@ class HttpEngine:
             raise make_transport_error("the server closed the connection") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise make_connection_error(error, self._base_url, *self.secrets) from None
-
-
-def _advise_on_depth(engine: EngineDefinition) -> str:
-    """Return which options of the engine's table limit the number of results."""
-    if not engine.table:
-        return ""
-    if engine.max_pages is None:
-        return Message("page = {engine.page} in {engine.table}", engine=engine)
-    return Message("page = {engine.page} or max_pages = {engine.max_pages} in {engine.table}", engine=engine)
 
 
 def _add_params(url: str, params: str) -> str:

@@ -40,57 +40,34 @@ if TYPE_CHECKING:
 class KnownClass(NamedTuple):
     """A class of LangChain: its module, "" where the user names it, and the variable of its key.
 
-    A class with an `alternative` returns an empty list both for an answer without results and for an error
-    with HTTP 200; the alternative tells them apart.
+    A class that `hides_errors` returns an empty list both for an answer without results and for an error with
+    HTTP 200.
     """
 
     module: str = ""
     key: str = ""
-    alternative: str = ""
+    hides_errors: bool = False
 
 
 _WRAPPERS, _RETRIEVERS = "langchain_community.utilities", "langchain_community.retrievers"
-_WITH_PROOF = Message("an engine of your own, http:NAME, with `proof`")
 KNOWN_CLASSES = {
-    "BingSearchAPIWrapper": KnownClass(_WRAPPERS, "BING_SUBSCRIPTION_KEY", "--engine bing"),
-    "BraveSearchWrapper": KnownClass(_WRAPPERS, "BRAVE_SEARCH_API_KEY", "--engine brave"),
+    "BingSearchAPIWrapper": KnownClass(_WRAPPERS, "BING_SUBSCRIPTION_KEY", hides_errors=True),
+    "BraveSearchWrapper": KnownClass(_WRAPPERS, "BRAVE_SEARCH_API_KEY", hides_errors=True),
     "GoogleSerperAPIWrapper": KnownClass(_WRAPPERS, "SERPER_API_KEY"),
-    "MojeekSearchAPIWrapper": KnownClass(_WRAPPERS, alternative=_WITH_PROOF),
+    "MojeekSearchAPIWrapper": KnownClass(_WRAPPERS, hides_errors=True),
     "WikipediaRetriever": KnownClass(_RETRIEVERS),
     "YouRetriever": KnownClass(_RETRIEVERS, "YDC_API_KEY"),
     "TavilySearch": KnownClass("langchain_tavily", "TAVILY_API_KEY"),
     "ExaSearchRetriever": KnownClass("langchain_exa", "EXA_API_KEY"),
-    "JinaSearchAPIWrapper": KnownClass(key="JINA_API_KEY", alternative=_WITH_PROOF),
+    "JinaSearchAPIWrapper": KnownClass(key="JINA_API_KEY", hides_errors=True),
     "SearchApiAPIWrapper": KnownClass(key="SEARCHAPI_API_KEY"),
 }
 #: The fields of a result that hold text or a number.
 _Result = dict[str, str | int | float]
-#: Parts of the names of classes that are refused because their order is not that of an engine.
-_REORDER = {
-    **dict.fromkeys(
-        ("duckduckgo", "ddgs"),
-        Message("it sorts results on this machine (Wikipedia first, then by matching words)"),
-    ),
-    **dict.fromkeys(("rerank", "compression"), Message("it sorts or drops results on this machine")),
-    **dict.fromkeys(
-        ("ensemble", "merger", "multiquery"), Message("it mixes the results of several searches")
-    ),
-}
-#: The same for classes of langchain-community that hide errors, each measured in the tests.
-_HIDE_ERRORS = {
-    "searx": Message(
-        "it drops the list of engines that did not answer, so an outage looks like an empty answer and"
-        " scores 0; use the engine searxng"
-    ),
-    "arxiv": Message(
-        "it turns an error into a result or into an empty answer; describe the service as an engine of"
-        " your own, http:NAME, or write a class that raises"
-    ),
-    "breebs": Message(
-        "it gives an empty answer when the server fails with a JSON body, which scores 0; describe the"
-        " service as an engine of your own, http:NAME"
-    ),
-}
+#: Parts of the names of classes that sort or drop results on this machine, or mix those of several searches.
+_REORDER = ("duckduckgo", "ddgs", "rerank", "compression", "ensemble", "merger", "multiquery")
+#: Those of classes of langchain-community whose results do not tell an outage, each measured in the tests.
+_HIDE_ERRORS = ("searx", "arxiv", "breebs")
 _SHAPE = ResponseShape(
     results="results",
     proof="results",
@@ -133,10 +110,8 @@ class LangChainEngine:
         self._timeout = timeout
         known_class = KNOWN_CLASSES.get(class_name, KnownClass())
         self._wrapped = _construct(module or known_class.module, class_name, options, self.secrets)
-        parents = (KNOWN_CLASSES.get(parent.__name__) for parent in type(self._wrapped).__mro__)
-        self._alternative = next(
-            (parent.alternative for parent in parents if parent and parent.alternative), ""
-        )
+        parents = (parent.__name__ for parent in type(self._wrapped).__mro__)
+        self._hides_errors = any(KNOWN_CLASSES.get(parent, KnownClass()).hides_errors for parent in parents)
 
     def make_requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the only call: wrappers have no second page."""
@@ -153,11 +128,12 @@ class LangChainEngine:
         outcome = await _run_blocking(search, self._timeout)
         if isinstance(outcome, BaseException):
             raise make_transport_error(f"{type(outcome).__name__}: {outcome}", *self.secrets)
-        if self._alternative and not json.loads(outcome)["results"]:
+        if self._hides_errors and not json.loads(outcome)["results"]:
             raise RequestRejected(
                 "no_results",
                 f"{self.name} gives the same empty list for an answer without results and for an error of the"
-                f" server, so this answer is unknown; use {self._alternative}",
+                " server, so this answer is unknown; use bing, brave or an engine of your own, http:NAME,"
+                " with `proof`",
             )
         return Response(200, remove_secrets(self._keys, outcome), {})
 
@@ -201,18 +177,19 @@ def _construct(module: str, class_name: str, options: TomlTable, secrets: tuple[
 def _check_allowed(name: str, module: str, class_name: str) -> None:
     """Raise InputError when `module.class_name`, the class `name` or a parent of it, can be no engine."""
     full = f"{module}.{class_name}".lower()
-    for word, why in _REORDER.items():
-        if word in full:
-            raise InputError(
-                "langchain:{name} is refused: {why}, so its order measures no engine; use an engine's own"
-                " API",
-                name=name,
-                why=why,
-            )
-    if module.partition(".")[0] in ("", "langchain_community"):
-        for word, why in _HIDE_ERRORS.items():
-            if word in full:
-                raise InputError("langchain:{name} is refused: {why}", name=name, why=why)
+    if any(word in full for word in _REORDER):
+        raise InputError(
+            "langchain:{name} is refused: it sorts, drops or mixes results on this machine, so its order"
+            " measures no engine; use an engine's own API",
+            name=name,
+        )
+    is_community = module.partition(".")[0] in ("", "langchain_community")
+    if is_community and any(word in full for word in _HIDE_ERRORS):
+        raise InputError(
+            "langchain:{name} is refused: its results do not tell an outage from an empty answer, which"
+            " scores 0; use the engine searxng, or describe the service as an engine of your own, http:NAME",
+            name=name,
+        )
 
 
 def _search(tool: Any, query: str, count: int) -> str:  # noqa: ANN401 - any class of any package

@@ -256,9 +256,10 @@ def _is_field(name: str, text: str) -> bool:
 def _check_placeholders(place: str, public: Iterable[object], secrets: Iterable[object]) -> None:
     """Raise InputError when a template has an unknown placeholder, or none has that of the query."""
     placeholders = _find_placeholders(*public)
-    if unknown := placeholders - PLACEHOLDERS:
+    if unknown := (placeholders - PLACEHOLDERS) | (_find_placeholders(*secrets) - {"key"}):
         raise InputError(
-            "{place}: {{{name}}} is not a placeholder; the placeholders of url, params and body are {names}",
+            "{place}: {{{name}}} is not a placeholder; the placeholders of url, params and body are {names};"
+            " the only one of headers and secrets is {{key}}",
             place=place,
             name=min(unknown),
             names=SeparatedNames(sorted(PLACEHOLDERS)),
@@ -268,13 +269,6 @@ def _check_placeholders(place: str, public: Iterable[object], secrets: Iterable[
             "{place}: url, params and body do not contain {{query}}, so all queries would be the"
             " same request; write it where the query belongs",
             place=place,
-        )
-    if unknown := _find_placeholders(*secrets) - {"key"}:
-        raise InputError(
-            "{place}: {{{name}}} is not a placeholder; the only placeholder of headers and secrets is"
-            " {{key}}",
-            place=place,
-            name=min(unknown),
         )
 
 
@@ -287,13 +281,10 @@ def _check_request(place: str, table: EngineTable) -> None:
             value=table.method,
         )
     for name, text in table.headers.items():
-        if not _TOKEN.fullmatch(name):
+        if not _TOKEN.fullmatch(name) or _CONTROL.search(text):
             raise InputError(
-                "{place} headers: {name!r:.80} is not the name of a header", place=place, name=name
-            )
-        if _CONTROL.search(text):
-            raise InputError(
-                "{place} headers.{name} has a line break or another control character; remove it",
+                "{place} headers: {name!r:.80} is not the name of a header, or its text has a line break or"
+                " another control character; correct it",
                 place=place,
                 name=name,
             )

@@ -127,9 +127,9 @@ def test_an_outage_behind_a_wrapper_is_an_error_and_never_an_empty_answer(
             "tests.unit.collect.wrappers:Inherited",
             "langchain:Inherited is refused: .* use the engine searxng",
         ),
-        ("langchain_community.utilities:ArxivAPIWrapper", "turns an error into a result"),
-        ("langchain_community.retrievers:ArxivRetriever", "turns an error into a result"),
-        ("langchain_community.retrievers:BreebsRetriever", "empty answer when the server fails"),
+        ("langchain_community.utilities:ArxivAPIWrapper", "do not tell an outage from an empty answer"),
+        ("langchain_community.retrievers:ArxivRetriever", "do not tell an outage from an empty answer"),
+        ("langchain_community.retrievers:BreebsRetriever", "as an engine of your own, http:NAME"),
     ],
 )
 def test_a_wrapper_that_hides_errors_is_refused_with_the_alternative(
