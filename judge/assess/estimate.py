@@ -7,7 +7,7 @@ uses a rule of thumb and says so.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime
 from math import ceil
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from judge.assess.assessor import Assessor
-from judge.assess.assignment_plan import AssignmentPlan, VerdictRequest
+from judge.assess.assignment_plan import AssignmentPlan
 from judge.assess.prompt_examples import CACHED_PREFIX
 from judge.assess.question_assessor import Answer, Name, QuestionAssessor, QuestionKind, parse_answers
 from judge.characters import estimate_tokens
@@ -45,20 +45,6 @@ _PAUSE, _SHORT_PAUSE, _TIMES_LONGER, _MIN_STRETCH = 30.0, 3.0, 5.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class ExamplesEstimate:
-    """What the calls of a run would cost with the `count` examples in its prompts, and without them.
-
-    The estimates are by rule. Instructions of `instruction_tokens`, the shortest of those with examples, are
-    cached from CACHED_PREFIX tokens on.
-    """
-
-    count: int
-    instruction_tokens: int
-    usd: float | None
-    usd_without: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class ThinkingEstimate:
     """The tokens of thinking that the rule adds to each reply.
 
@@ -80,8 +66,8 @@ class AssessorEstimate:
     second that the server took last time, None when `seconds` comes from an assumed `latency`.
 
     `judgments_in_batches` are in batches that have not ended; they are paid for. In `batches` the calls would
-    cost `batch_usd`; `batches` is 0 for a model without a Batch API. `examples` is None without --examples.
-    `thinking` is None without --thinking and without replies by rule.
+    cost `batch_usd`; `batches` is 0 for a model without a Batch API. `thinking` is None without
+    --thinking and without replies by rule.
     """
 
     judgments: int
@@ -100,7 +86,6 @@ class AssessorEstimate:
     judgments_in_batches: int = 0
     batches: int = 0
     batch_usd: float | None = None
-    examples: ExamplesEstimate | None = None
     thinking: ThinkingEstimate | None = None
 
 
@@ -256,12 +241,6 @@ def estimate_run(
         batches=ceil(calls / MAX_REQUESTS) if isinstance(assessor.model, BatchModel) else 0,
         # Not all providers have a cache for batches.
         batch_usd=_compute_usd(price, replace(usage, cached_tokens=0), in_batch=True),
-        examples=_compare_examples(
-            assessor,
-            (request for request in plan.read_requests(missing) if request.assignment.key not in in_batch),
-            reply_tokens,
-            price,
-        ),
         thinking=_bound_thinking(assessor, usage, by_rule_count, reply_tokens, price)
         if thinking and by_rule_count
         else None,
@@ -270,25 +249,6 @@ def estimate_run(
 
 def _compute_usd(price: Price | None, usage: Usage, *, in_batch: bool = False) -> float | None:
     return None if price is None else price.compute_usd(usage, in_batch=in_batch)
-
-
-def _compare_examples(
-    assessor: Assessor, requests: Iterable[VerdictRequest], reply_tokens: int, price: Price | None
-) -> ExamplesEstimate | None:
-    """Return what `requests` would cost with the prompt's examples and without; None if it has none."""
-    prompts = assessor.prompts
-    if not prompts.examples:
-        return None
-    with_examples, without = Usage(), Usage()
-    for request in requests:
-        prompt = assessor.prompts.render(request.assignment.pair)
-        with_examples += _estimate_by_rule(prompt, reply_tokens)
-        system = prompt.system.removesuffix(prompts.templates[prompt.lang].examples_text)
-        without += _estimate_by_rule(replace(prompt, system=system), reply_tokens)
-    systems = (template.system for template in prompts.templates.values() if template.examples_text)
-    instruction_tokens = round(min(map(estimate_tokens, systems)))
-    usd, usd_without = _compute_usd(price, with_examples), _compute_usd(price, without)
-    return ExamplesEstimate(len(prompts.examples), instruction_tokens, usd, usd_without)
 
 
 def _estimate_reply(assessor: Assessor, *, thinking: bool) -> int:

@@ -42,8 +42,7 @@ def add_examples(prompts: Prompts, examples: Iterable[Example]) -> Prompts:
         if texts:
             added_examples += (example for example, _ in texts)
             addition = "\n\n".join(("", _EXAMPLES_HEAD[lang], *(text for _, text in texts)))
-            longer = template.replace_system(template.system + addition, "examples")
-            templates[lang] = replace(longer, examples_text=addition)
+            templates[lang] = template.replace_system(template.system + addition, "examples")
     if not added_examples:
         raise InputError(
             "every example has more than {count} tokens; give shorter ones", count=_LONGEST_EXAMPLE

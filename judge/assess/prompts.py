@@ -47,9 +47,8 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 class Template:
     """One template file: its fixed texts, and `render_user`, which renders the `user` block.
 
-    `digest` is the SHA-256 of the file's text in hex. `system` ends with `examples_text`, if it
-    shows examples. `as_of` is the date of today in the prompt; without it the prompt has no date of today, so
-    that verdicts can be reused on other days.
+    `digest` is the SHA-256 of the file's text in hex. `as_of` is the date of today in the prompt; without it
+    the prompt has no date of today, so that verdicts can be reused on other days.
     """
 
     lang: Lang
@@ -58,7 +57,6 @@ class Template:
     system: str
     reask_text: str
     render_user: Callable[[dict[str, str]], str]
-    examples_text: str = ""
     as_of: str = ""
 
     def replace_system(self, system: str, kind: str) -> Template:

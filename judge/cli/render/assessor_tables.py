@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log10
 
-from judge.assess.estimate import AssessorEstimate, ExamplesEstimate, QuestionEstimate, RunEstimate
-from judge.assess.prompt_examples import CACHED_PREFIX
+from judge.assess.estimate import AssessorEstimate, QuestionEstimate, RunEstimate
 from judge.cli.render.tables import Part, make_table
 from judge.cli.terminal import format_duration, t
 from judge.errors import ErrorKind
@@ -120,8 +119,6 @@ def _describe_assessor(estimate: AssessorEstimate) -> Iterator[str]:
             thinking=estimate.thinking,
             price=_describe_amount(estimate.thinking.max_usd),
         )
-    if estimate.examples:
-        yield _describe_examples(estimate.examples)
     yield from _describe_duration(estimate)
 
 
@@ -143,21 +140,6 @@ def _describe_duration(estimate: AssessorEstimate) -> Iterator[str]:
             estimate.batches,
             price=_describe_amount(estimate.batch_usd),
         )
-
-
-def _describe_examples(examples: ExamplesEstimate) -> str:
-    is_cached = examples.instruction_tokens >= CACHED_PREFIX
-    return t(
-        "with {shown}, instructions of about {examples.instruction_tokens:,} tokens, {cached}: {price};"
-        " without examples: {price_without}",
-        shown=t.translate_plural("{count:,} example", "{count:,} examples", examples.count),
-        examples=examples,
-        cached=t("long enough for the cache of providers")
-        if is_cached
-        else t("too short for the cache of providers, which needs {count:,}", count=CACHED_PREFIX),
-        price=_describe_amount(examples.usd),
-        price_without=_describe_amount(examples.usd_without),
-    )
 
 
 def _describe_basis(estimate: AssessorEstimate) -> str:
