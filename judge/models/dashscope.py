@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from judge.errors import SetupError, advise_install
 from judge.models.chat_messages import as_mapping, build_messages, read_chat_completion
-from judge.models.error_mapping import ErrorResponse, JsonBody, classify
+from judge.models.error_mapping import ErrorResponse, JsonBody
 from judge.models.http_connections import HttpConnections
 from judge.models.negotiation import OPTIONAL_PARAMS, Negotiation, OptionalParam, build_sampling_params
 from judge.models.providers import DASHSCOPE
@@ -70,8 +70,8 @@ class DashScopeModel:
         request = self._protocol.build_chat_request(model=self._model, messages=messages, **sent)
         json_body = await self._connections.post(request.body)
         if isinstance(json_body, ErrorResponse):
-            error = classify(json_body, *self._server.secrets, endpoint=self.endpoint)
-            raise self._negotiation.step_down(params, json_body) or error
+            secrets = self._server.secrets
+            raise self._negotiation.make_error(params, json_body, *secrets, endpoint=self.endpoint)
         return self._read(json_body, sent)
 
     def open_batch_api(self) -> BatchApi:

@@ -11,16 +11,10 @@ from contextvars import copy_context
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from judge.errors import JudgeError, ParametersRejected, SetupError, advise_install
+from judge.errors import JudgeError, SetupError, advise_install
 from judge.models import error_mapping
 from judge.models.chat_messages import build_messages, read_chat_completion
-from judge.models.negotiation import (
-    NEGOTIABLE,
-    OPTIONAL_PARAMS,
-    Negotiation,
-    build_sampling_params,
-    describe_refusal,
-)
+from judge.models.negotiation import OPTIONAL_PARAMS, Negotiation, build_sampling_params
 from judge.models.providers import DASHSCOPE, FORMS, OPENAI
 from judge.models.redaction import describe_setup_error, find_secrets, mask, redact_logs
 from judge.models.server import (
@@ -49,8 +43,8 @@ except ImportError as error:
 if TYPE_CHECKING:
     import httpx2
 
-#: Fields of a chat model that a server may refuse.
-_SAMPLING = ("temperature", "top_p", "seed")
+#: The parameters that can be dropped: a chat model always sends the limit of tokens.
+_OPTIONAL_PARAMS = [each for each in OPTIONAL_PARAMS if "tokens" not in each.parameter]
 #: The form in which the community's Tongyi reports an error of the server.
 _TONGYI_REFUSAL = re.compile(r"status_code: (\d+) \n code: (.*?) \n message: (.*)", re.DOTALL)
 
@@ -83,9 +77,7 @@ class LangChainModel:
         self.name = f"langchain:{name}"
         self.endpoint = endpoint
         self.params = params
-        self._sent = params
-        #: Whether the server takes a system message; the model itself holds the parameters.
-        self._negotiation = Negotiation(params, ("text",), optional=())
+        self._negotiation = Negotiation(params, ("text",), _OPTIONAL_PARAMS)
         self._model = model.model_copy(update={"cache": False})
         self._timeout = timeout
         self._http = http
@@ -97,13 +89,11 @@ class LangChainModel:
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
         # Only the provider's package knows what a call raises, so an exception is a value here.
-        model, sent, negotiated = self._model, self._sent, self._negotiation.current
-        messages = build_messages(prompt, has_system=negotiated.has_system)
+        params = self._negotiation.current
+        model, messages = self._adapt(params.params), build_messages(prompt, has_system=params.has_system)
         [outcome] = await asyncio.gather(self._invoke(model, messages), return_exceptions=True)
         if isinstance(outcome, Exception) and (response := _find_error_response(outcome)):
-            error = error_mapping.classify(response, *self._secrets, endpoint=self.endpoint)
-            rejected = self._negotiation.step_down(negotiated, response)
-            raise rejected or self._drop_parameter(model, response) or error
+            raise self._negotiation.make_error(params, response, *self._secrets, endpoint=self.endpoint)
         if isinstance(outcome, UnicodeEncodeError):
             raise error_mapping.make_encoding_error(outcome)
         if isinstance(outcome, TimeoutError):
@@ -124,7 +114,7 @@ class LangChainModel:
             "usage": outcome.usage_metadata or metadata.get("token_usage"),
             "id": metadata.get("request_id") or metadata.get("id"),
         }
-        return read_chat_completion(json_body, sent, self._secrets)
+        return read_chat_completion(json_body, params.params, self._secrets)
 
     async def aclose(self) -> None:
         """Close the connections that `open_chat_model` opened, not those of an existing object."""
@@ -142,27 +132,20 @@ class LangChainModel:
                     self._pool, copy_context().run, model.invoke, messages
                 )
 
-    def _drop_parameter(
-        self, model: BaseChatModel, response: error_mapping.ErrorResponse
-    ) -> ParametersRejected | None:
-        """Drop the first parameter that the server refuses, and return the error that repeats the call."""
-        if response.status not in NEGOTIABLE:
-            return None
-        holder = next((name for name in ("extra_body", "model_kwargs") if getattr(model, name, None)), "")
-        extra: Mapping[str, Any] = getattr(model, holder) if holder else {}
-        own = {name for name in _SAMPLING if getattr(model, name, None) is not None}
-        text = describe_refusal(response)
-        sent = [each for each in OPTIONAL_PARAMS if each.parameter in own.union(extra)]
-        refused = next((each.parameter for each in sent if each.is_in(text)), None)
-        if refused is None:
-            return None
-        if self._model is model:  # of many refused at the same time, the first one changes the model
-            changes: dict[str, Any] = {refused: None} if refused in own else {}
-            if refused in extra:
-                changes[holder] = {name: value for name, value in extra.items() if name != refused} or None
-            self._model = model.model_copy(update=changes)
-            self._sent = {name: value for name, value in self._sent.items() if name != refused}
-        return ParametersRejected("unsupported", error_mapping.shorten(response.message))
+    def _adapt(self, params: Params) -> BaseChatModel:
+        """Return the chat model with `params`, which are what a server has left of those of the model."""
+        if params == self.params:
+            return self._model
+        dropped = self.params.keys() - params.keys()
+        changes: dict[str, Any] = {
+            name: params.get(name) for name in self.params if hasattr(self._model, name)
+        }
+        for holder in ("extra_body", "model_kwargs"):
+            if extra := getattr(self._model, holder, None):
+                changes[holder] = {
+                    name: params.get(name, value) for name, value in extra.items() if name not in dropped
+                } or None
+        return self._model.model_copy(update=changes)
 
 
 def open_chat_model(spec: str, access: ServerAccess, sampling: Sampling) -> LangChainModel:

@@ -11,14 +11,14 @@ from typing import Literal, Self
 
 import msgspec
 
-from judge.errors import ParametersRejected
-from judge.models.error_mapping import ErrorResponse, shorten
+from judge.errors import CallError, ParametersRejected
+from judge.models.error_mapping import ErrorResponse, classify, shorten
 from judge.records import JsonDict, JsonSchema, Params, Sampling
 
 ResponseFormat = Literal["json_schema", "json_object", "text"]
 
 #: Statuses of refusals: some servers answer 500 to an answer format that they do not have.
-NEGOTIABLE = frozenset({400, 404, 422, 500, 501})
+_NEGOTIABLE = frozenset({400, 404, 422, 500, 501})
 _UNSUPPORTED = (
     r"(?:un(?:known|supported|recogni[sz]ed|expected)|not (?:supported|permitted)"
     r"|do(?:es)?(?: not|n't) support|only [0-9.]{1,4} is allowed|cannot both|deprecated|extra|mandatory)"
@@ -111,17 +111,21 @@ class Negotiation:
         self._optional = optional
         self.current = RequestParams(params, formats[0])
 
-    def step_down(self, rejected_params: RequestParams, response: ErrorResponse) -> ParametersRejected | None:
-        """Drop what a server refused and return the error to raise; return None if nothing can be dropped.
+    def make_error(
+        self, rejected_params: RequestParams, response: ErrorResponse, *secrets: str, endpoint: str
+    ) -> CallError:
+        """Return the error of a response: ParametersRejected where what the server refuses can be dropped.
 
         Of many calls that are refused at the same time, the first one changes the parameters.
         """
-        if response.status not in NEGOTIABLE:
-            return None
-        reduced = self._reduce(rejected_params, describe_refusal(response))
-        if reduced is not None and self.current == rejected_params:
-            self.current = reduced
-        return None if reduced is None else ParametersRejected("unsupported", shorten(response.message))
+        if response.status in _NEGOTIABLE:
+            message = f"{response.code} {response.param} {response.message}"
+            reduced = self._reduce(rejected_params, message)
+            if reduced is not None:
+                if self.current == rejected_params:
+                    self.current = reduced
+                return ParametersRejected("unsupported", shorten(response.message))
+        return classify(response, *secrets, endpoint=endpoint)
 
     def _reduce(self, params: RequestParams, message: str) -> RequestParams | None:
         if re.search(_ABOUT_FORMAT, message, re.I) and params.form != self._formats[-1]:
@@ -138,11 +142,6 @@ class Negotiation:
                     remaining[each.parameter] = lowest[1]  # the least thinking of this model
                 return replace(params, params=remaining)
         return None
-
-
-def describe_refusal(response: ErrorResponse) -> str:
-    """Return the text in which a server names what it refuses."""
-    return f"{response.code} {response.param} {response.message}"
 
 
 def build_sampling_params(sampling: Sampling) -> Params:

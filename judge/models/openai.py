@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from judge.models.chat_messages import build_messages, read_chat_completion
-from judge.models.error_mapping import ErrorResponse, classify
+from judge.models.error_mapping import ErrorResponse
 from judge.models.http_connections import HttpConnections
 from judge.models.negotiation import Negotiation, RequestParams, build_sampling_params
 from judge.models.server import Server, build_thinking_params
@@ -52,8 +52,7 @@ class OpenAIModel:
         messages, secrets = build_messages(prompt, has_system=params.has_system), self._server.secrets
         json_body = await self._connections.post({"model": self._model, "messages": messages, **sent})
         if isinstance(json_body, ErrorResponse):
-            error = classify(json_body, *secrets, endpoint=self.endpoint)
-            raise self._negotiation.step_down(params, json_body) or error
+            raise self._negotiation.make_error(params, json_body, *secrets, endpoint=self.endpoint)
         return read_chat_completion(json_body, sent, secrets)
 
     def open_batch_api(self) -> BatchApi:

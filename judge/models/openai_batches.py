@@ -116,15 +116,13 @@ class OpenAIBatchApi:
 
     def read_reply(self, line: BatchLine, prompt: Prompt, params: RequestParams) -> Completion:
         """Return the completion in `line`; raise CallError as `Model.complete` does."""
+        secrets, endpoint = self._server.secrets, self._server.endpoint
         if line.fault:
-            raise error_mapping.make_transport_error(line.fault, *self._server.secrets)
-        json_body = parse_response(
-            line.status or 0, json.dumps(line.body).encode(), {}, *self._server.secrets
-        )
+            raise error_mapping.make_transport_error(line.fault, *secrets)
+        json_body = parse_response(line.status or 0, json.dumps(line.body).encode(), {}, *secrets)
         if isinstance(json_body, error_mapping.ErrorResponse):
-            error = error_mapping.classify(json_body, *self._server.secrets, endpoint=self._server.endpoint)
-            raise self._negotiation.step_down(params, json_body) or error
-        return read_chat_completion(json_body, params.add_format(prompt.schema), self._server.secrets)
+            raise self._negotiation.make_error(params, json_body, *secrets, endpoint=endpoint)
+        return read_chat_completion(json_body, params.add_format(prompt.schema), secrets)
 
     async def upload(self, name: str, lines: IO[bytes]) -> str:
         """Upload a file of requests and return its id."""

@@ -278,7 +278,8 @@ def test_a_model_that_cannot_stop_to_think_thinks_least(
     message: str, params: dict[str, object], instead: dict[str, object]
 ) -> None:
     negotiation = Negotiation(params, ("text",))
-    assert negotiation.step_down(negotiation.current, ErrorResponse(400, message=message))
+    error = negotiation.make_error(negotiation.current, ErrorResponse(400, message=message), endpoint="")
+    assert isinstance(error, ParametersRejected)
     assert negotiation.current.params == instead
 
 
@@ -287,10 +288,10 @@ def test_a_refusal_of_stored_parameters_changes_those_of_later_requests() -> Non
     negotiation = Negotiation({"temperature": 0, "max_tokens": 64}, ("json_schema", "json_object", "text"))
     stored = RequestParams.from_json(negotiation.current.to_json())
     refusal = ErrorResponse(400, message="response_format json_schema is not supported")
-    assert negotiation.step_down(stored, refusal)
+    assert isinstance(negotiation.make_error(stored, refusal, endpoint=""), ParametersRejected)
     assert negotiation.current.form == "json_object"
     # Another reply of the same batch, whose parameters are no longer the present ones.
-    assert negotiation.step_down(stored, refusal)
+    assert isinstance(negotiation.make_error(stored, refusal, endpoint=""), ParametersRejected)
     assert negotiation.current.form == "json_object"
 
 
