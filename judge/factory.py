@@ -186,7 +186,9 @@ def build_assessors(config: Config, *, needs_key: bool = True) -> list[Assessor]
         build_assessor(config, build_model(config, name, needs_key=needs_key)) for name in config.models
     ]
     counts = Counter(assessor.name for assessor in assessors)
-    assessors = [assessor.name_server() if counts[assessor.name] > 1 else assessor for assessor in assessors]
+    for assessor in assessors:
+        if counts[assessor.name] > 1:
+            assessor.name = f"{assessor.name} at {assessor.model.endpoint}"
     name, count = Counter(assessor.name for assessor in assessors).most_common(1)[0]
     if count > 1:
         raise SetupError(

@@ -9,7 +9,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -49,13 +48,6 @@ from judge.store.store import Failure, StoredVerdict, VerdictKeyInfo, VerdictOrF
 _UNENDED_THINKING = re.compile(r"<think(?:ing)?>(?!.*</think)", re.DOTALL | re.IGNORECASE)
 #: From this `max_tokens` on, a model may think.
 _THINKING_MAX_TOKENS = 2048
-#: Kinds of unreadable replies that may hold yes or no where a grade is asked for.
-_NO_GRADE_KINDS = frozenset({"malformed", "missing_key", "not_a_grade", "not_integer"})
-_YES_OR_NO = re.compile(
-    r"\W{0,20}(?:yes|no(?! (?:idea|answer|comment|context|information|opinion)\b)|是|否|不?相关)\b"
-    r"|.{0,400}[\"'](?:yes|no|是|否)[\"']",
-    re.IGNORECASE | re.DOTALL,
-)
 #: This many letters of the instructions in a reason are not a coincidence.
 _ECHO_LENGTH = 40
 #: The flags of snippets without readable text, and why one with such a flag is unjudged.
@@ -226,18 +218,9 @@ class Assessor:
                 " model",
                 reason=completion.finish_reason,
             )
-        if self._is_yes_or_no(kind, completion):
-            return Message(
-                "the model answers yes or no instead of a grade: add --scale binary, or use another model"
-            )
         if kind in ("refusal", "empty"):
             return Message("use another model")
         return Message("use another model; this one does not follow the format of the answer")
-
-    def _is_yes_or_no(self, kind: str, completion: Completion) -> bool:
-        """Return whether a reply with the parse error `kind` has yes or no where a grade was asked for."""
-        asks_for_grade = self.scale.name == "graded" and not self.subject
-        return asks_for_grade and kind in _NO_GRADE_KINDS and bool(_YES_OR_NO.match(completion.text.strip()))
 
     async def _read_verdict(self, completion: Completion, prompt: Prompt) -> Verdict:
         """Return the verdict in the reply to `prompt`; raise ReplyParseError."""
@@ -311,12 +294,6 @@ class Assessor:
                 chinese=counts["zh"],
             ),
         )
-
-    def name_server(self) -> Self:
-        """Return a copy whose name contains the server."""
-        assessor = copy(self)
-        assessor.name = f"{self.name} at {self.model.endpoint}"
-        return assessor
 
     def fit(self, judgments: Sequence[Judgment], labels: Mapping[PairKey, int]) -> Self:
         """Return the assessor whose grades follow from all `judgments` and from `labels` by pair."""

@@ -237,30 +237,22 @@ class ReplyReader:
         if self._absent_counts and not status.files:  # a batch can end before its files have ids
             status = await self.api.retrieve(status.id)
         replies: dict[str, ModelResult] = {}
-        unprocessed, conflicting = set[str](), set[str]()
+        unprocessed = set[str]()
         has_lines = False
         async for line in self.api.read_lines(status):
             has_lines = True
             key = line.custom_id
-            assignment, earlier = self.assignments.get(key), replies.get(key)
-            if assignment is None:
+            assignment = self.assignments.get(key)
+            if assignment is None or isinstance(replies.get(key), Completion):
                 continue
             if line.status is None:
                 unprocessed.add(key)
                 continue
-            reply: ModelResult
+            prompt = self.assessor.prompts.render(assignment.pair)
             try:
-                reply = self.api.read_reply(line, self.assessor.prompts.render(assignment.pair), self.params)
+                replies[key] = self.api.read_reply(line, prompt, self.params)
             except CallError as error:
-                reply = error
-            if not isinstance(earlier, Completion):
-                replies[key] = reply
-            elif isinstance(reply, Completion) and reply.text != earlier.text:
-                conflicting.add(key)
-        conflict = RetryableError(
-            "transport", "the files of the batch hold different replies to a request", maybe_billed=True
-        )
-        replies |= dict.fromkeys(conflicting, conflict)
+                replies[key] = error
         if status.status == "completed":
             # The batch is complete, so a request without a line may have been processed.
             missing = RetryableError("transport", "the files of the batch hold no reply", maybe_billed=True)

@@ -58,7 +58,7 @@ class PairPermit:
     """
 
     def __init__(self, limiter: AdaptiveLimiter, recorder: CallRecorder) -> None:
-        self._recorder = recorder
+        self.recorder = recorder
         self._limiter = limiter
         #: The permit that is not released yet: that of the next request, or of the last one if it is used.
         self._permit: Permit | None = None
@@ -87,16 +87,12 @@ class PairPermit:
     def begin_call(self) -> None:
         """Record that a request is sent now, which uses the permit."""
         self._is_used = True
-        self._recorder.begin_call()
-
-    def end_call(self, call: Call) -> None:
-        """Record how a request ended."""
-        self._recorder.end_call(call)
+        self.recorder.begin_call()
 
     async def sleep(self, seconds: float) -> None:
         """Wait without a permit."""
         self.release()
-        await self._recorder.sleep(seconds)
+        await self.recorder.sleep(seconds)
 
     def release(self) -> None:
         """Release the permit, if there is one."""
@@ -157,10 +153,6 @@ class ModelClient:
             )
         if since <= _SLOW:
             return Message("")
-        if limiter.circuit is Circuit.STARTING:
-            return Message(
-                "waiting for the first answer from {host}, {seconds:.0f} s", host=host, seconds=since
-            )
         return Message("waiting for an answer from {host}, {seconds:.0f} s", host=host, seconds=since)
 
     async def complete(self, prompt: Prompt, permit: PairPermit) -> Completion:
@@ -214,7 +206,7 @@ class ModelClient:
         finally:
             if is_call:
                 self.spend_limit.settle(call, self.price, max_usd)
-            permit.end_call(call)
+            permit.recorder.end_call(call)
         self.availability.record_completion()
         self._retry_budget.deposit()
         self.limiter.record_response(current)

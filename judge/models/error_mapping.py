@@ -7,10 +7,8 @@ import re
 import socket
 import ssl
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from judge.errors import (
     AccountError,
@@ -382,25 +380,20 @@ def make_connection_error(
     where = redact_url(url)
     if proxy := find_proxy(url):
         where = Message("{url} through the proxy {proxy}", url=where, proxy=redact_url(proxy))
-    if not (refused or never_sent):
-        if isinstance(cause, TimeoutError):
-            return TimedOut(shorten(mask(f"{where}: {Message('the request timed out')}", *secrets)))
-        # The cause of a system error says why the connection ended, without a library's words.
-        reason = explain_error(cause) if isinstance(cause, OSError) else f"{type(error).__name__}: {error}"
-        detail = shorten(mask(f"{where}: {_restore_host(reason, url)}", *secrets))
-        return NoResponse(detail)
-    reason, lasting = _describe_cause(cause)
-    return ConnectionFailed(
-        shorten(mask(f"{where}: {_restore_host(reason, url)}", *secrets)), lasting=lasting
-    )
-
-
-def _restore_host(reason: str, url: str) -> str:
-    """Return a library's text with the host of `url` as the user typed it, not in its ASCII form (xn--…)."""
-    host = urlsplit(url).hostname or ""
-    with suppress(UnicodeError):  # such a host has no ASCII form
-        return reason.replace(host.encode("idna").decode(), host) if host else reason
-    return reason
+    is_sent, lasting = not (refused or never_sent), False
+    reason: str
+    if not is_sent:
+        reason, lasting = _describe_cause(cause)
+    elif isinstance(cause, TimeoutError):
+        reason = Message("the request timed out")
+    elif isinstance(cause, OSError):
+        reason = explain_error(cause)  # why the connection ended, without a library's words
+    else:
+        reason = f"{type(error).__name__}: {error}"
+    detail = shorten(mask(f"{where}: {reason}", *secrets))
+    if not is_sent:
+        return ConnectionFailed(detail, lasting=lasting)
+    return TimedOut(detail) if isinstance(cause, TimeoutError) else NoResponse(detail)
 
 
 def _describe_cause(cause: BaseException) -> tuple[str, bool]:

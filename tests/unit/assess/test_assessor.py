@@ -6,12 +6,10 @@ from types import MappingProxyType
 from typing import Any
 
 from judge.assess.assessor import Assessor
-from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
-from judge.assess.question_assessor import QuestionAssessor
+from judge.assess.prompts import find_default_directory, load_prompts
 from judge.dataset.pool import build_pool
-from judge.dimensions.reasons import EXPLAIN
 from judge.records import GRADED, Completion, Prompt
-from judge.store.store import Failure, StoredVerdict
+from judge.store.store import StoredVerdict
 from tests.support import virtual_time
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
@@ -96,40 +94,3 @@ def test_a_verdict_has_flags_for_an_echo_of_the_prompt_and_for_another_model(
 )
 def test_a_colon_in_the_name_of_a_model_is_part_of_it(name: str, served: str, is_other: bool) -> None:
     assert ask_for_flags(EchoModel(0, served, name)) == ((f"served_by:{served}",) if is_other else ())
-
-
-@check_each(
-    ("text", "is_binary"),
-    [
-        ("Yes.", True),
-        ("No, it is about tea", True),
-        ("yes it does", True),
-        ('{"relevant": "yes"}', True),
-        ("no idea", False),
-        ("No comment.", False),
-        ("I like tea.", False),
-    ],
-)
-def test_the_advice_to_judge_on_the_binary_scale_is_for_replies_of_yes_or_no(
-    text: str, is_binary: bool
-) -> None:
-    async def ask_for_advice() -> str:
-        assessor = Assessor(TextModel(text), load_prompts(find_default_directory(), GRADED), GRADED)
-        answer = await assessor.ask(PAIR, assessor.model.complete)
-        assert isinstance(answer, Failure)
-        return answer.advice
-
-    assert ("--scale binary" in virtual_time.run(ask_for_advice())) is is_binary
-
-
-def test_the_advice_for_a_question_is_never_about_the_scale() -> None:
-    async def ask_for_advice() -> str:
-        prompts = load_question_prompts(find_default_directory(), EXPLAIN.name, EXPLAIN.properties)
-        assessor = QuestionAssessor(TextModel('{"reason": "b", "better": "yes"}'), prompts, EXPLAIN)
-        answer = await assessor.ask(PAIR, assessor.model.complete)
-        assert isinstance(answer, Failure)
-        return answer.advice
-
-    assert virtual_time.run(ask_for_advice()) == (
-        "use another model; this one does not follow the format of the answer"
-    )

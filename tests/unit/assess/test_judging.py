@@ -153,7 +153,7 @@ MANY = build_pool(read_dataset(make_rows(20, 1, 10), lang="auto", max_chars=4000
             "'{\"reason\": \"it'; the server ended the answer as 'other', and it holds no complete verdict:"
             " use another model",
         ),
-        (ConstantModel("yes"), 80, "instead of a grade: add --scale binary"),
+        (ConstantModel("yes"), 80, "'yes'; use another model; this one does not follow the format"),
         (ConstantModel("", refusal="I cannot"), 80, "(refusal): 'I cannot'; use another model"),
         (ConstantModel("", has_thinking=True), 24, "5 requests in a row to openai:m have no answer"),
         (

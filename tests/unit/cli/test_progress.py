@@ -52,13 +52,13 @@ def test_lines_of_a_panel_name_its_member_within_eighty_columns() -> None:
     for _ in range(4):
         lines.add_judgment(judgment, 0.1234)
     for _ in range(2):
-        lines.set_status("waiting for the first answer from api.example.com:8000, 12 s")
+        lines.set_status("waiting for an answer from api.example.com:8000, 12 s")
     lines.begin(9, 0, title="3/3 lexical/graded")
     assert log.getvalue().splitlines() == [
         "2/3 openai:qwen-plus-2025-07…: making 4,988 judgments; the other 12 need no call",
         "2/3 open…: 14 of 5,000 judged, 0 failed, 0.2/s, $0.1234 so far, about 6.9 h left",
         "2/3 open…: 16 of 5,000 judged, 0 failed, 0.2/s, $0.1234 so far, about 6.9 h left",
-        "2/3 openai:qwen-p…: waiting for the first answer from api.example.com:8000, 12 s",
+        "2/3 openai:qwen-plus-202…: waiting for an answer from api.example.com:8000, 12 s",
         "3/3 lexical/graded: making 9 judgments",
     ]
 
@@ -95,7 +95,7 @@ def test_the_counter_and_the_status_are_whole_on_80_columns() -> None:
     bar = ProgressBar(Console(file=stream, force_terminal=True, width=80))
     bar.begin(34_100, 0, title="2/3 openai:qwen-plus-2025-07-28/graded")
     bar.add_judgment(Judgment("q", "s", 1, None, "", "timeout", "a", "v", {}, "", None), 12.3456)
-    status = "waiting for the first answer from api.example.com:8000, 12 s"
+    status = "waiting for an answer from api.example.com:8000, 12 s"
     bar.set_status(status)
     bar.end()
     lines = [text.plain for line in stream.getvalue().splitlines() if (text := Text.from_ansi(line))]

@@ -260,7 +260,7 @@ def test_the_status_names_what_a_call_waits_for_and_for_how_long() -> None:
         return statuses
 
     output = virtual_time.run(read_statuses())
-    assert output[:2] == ["", "waiting for the first answer from 127.0.0.1:9, 40 s"]
+    assert output[:2] == ["", "waiting for an answer from 127.0.0.1:9, 40 s"]
     assert output[2]
 
 
