@@ -16,7 +16,6 @@ from judge.characters import count_columns
 from judge.cli.terminal import format_duration, t
 
 if TYPE_CHECKING:
-    from judge.assess.progress import RepeatProgress
     from judge.records import Judgment
 
 _SECONDS_BETWEEN_LINES = 10.0
@@ -28,16 +27,12 @@ _NAME_WIDTH = 22
 
 @dataclass(frozen=True, slots=True)
 class ProgressWords:
-    """The messages of a progress display: the activity, the same with a count of one or more, the state.
-
-    `subject` is what a repeat is of, empty for the pairs of a run.
-    """
+    """The messages of a progress display: the activity, the same with a count of one or more, the state."""
 
     activity: str
     one: str
     many: str
     state: str
-    subject: str = ""
 
 
 JUDGING = ProgressWords(
@@ -48,7 +43,6 @@ CANARIES = ProgressWords(
     "making {count:,} canary judgment",
     "making {count:,} canary judgments",
     "{done:,} of {total:,} canary judgments made",
-    "canaries",
 )
 #: What is asked for stands before them.
 QUESTIONS = ProgressWords(
@@ -115,10 +109,6 @@ class ProgressBar:
         failures = t("{failed} failed", failed=self._failed) if self._failed else ""
         cost = f"${usd:.4f}" if usd else ""
         self._progress.update(self._task, advance=1, rate=rate, cost=cost, failed=failures)
-
-    def end_repeat(self, repeat: RepeatProgress) -> None:
-        """Print a line above the bar."""
-        self._progress.console.print(Text(_describe_repeat(repeat, self._words)))
 
     def end(self) -> None:
         """Remove the bar."""
@@ -188,10 +178,6 @@ class ProgressLines:
             )
             self._print(line)
 
-    def end_repeat(self, repeat: RepeatProgress) -> None:
-        """Print the result of the repeat."""
-        self._print(_describe_repeat(repeat, self._words))
-
     def end(self) -> None:
         """Print nothing; the command prints the result."""
 
@@ -207,20 +193,3 @@ def _truncate_name(name: str, width: int) -> str:
     text = Text(name)
     text.truncate(max(width, len(name.partition(" ")[0]) + 1), overflow="ellipsis")
     return text.plain
-
-
-def _describe_repeat(repeat: RepeatProgress, words: ProgressWords) -> str:
-    parts = [
-        t.translate_plural(
-            "repeat {repeat.number} of {repeat.repeats}: {count:,} pair judged",
-            "repeat {repeat.number} of {repeat.repeats}: {count:,} pairs judged",
-            repeat.judged,
-            repeat=repeat,
-        )
-    ]
-    if repeat.failed:
-        parts.append(t(", {failed:,} failed", failed=repeat.failed))
-    if repeat.judged:
-        parts.append(t("; {share:.1%} of the judged are relevant", share=repeat.relevant / repeat.judged))
-    text = "".join(parts)
-    return t("{name}: {value}", name=t(words.subject), value=text) if words.subject else text

@@ -109,9 +109,6 @@ class JudgingTime:
     def set_status(self, status: str) -> None:
         pass
 
-    def end_repeat(self, repeat: object) -> None:
-        pass
-
     def end(self) -> None:
         self._work.stopwatch.stop()
 

@@ -1,6 +1,5 @@
 """`judge compare`, and the lines of `judge run` about engines and repeats."""
 
-import io
 import json
 import os
 import random
@@ -13,10 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from judge.assess.progress import RepeatProgress
-from judge.cli.progress_display import ProgressBar
 from tests.support.command_line import make_words, run_judge
 from tests.support.factories import (
     list_rows,
@@ -440,43 +436,17 @@ def test_hashes_change_no_byte_of_a_comparison_of_runs(runs: Path) -> None:
 # --- repeats
 
 
-def list_repeat_lines(stderr: str) -> list[str]:
-    return re.findall(r"^repeat .*$", stderr, re.MULTILINE)
-
-
-def test_every_finished_repeat_has_a_line_also_from_the_store(tmp_path: Path) -> None:
+def test_verdicts_of_repeats_come_from_the_store(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 6))
     with LoopbackServer(reply_with_grade) as server:
-        words = (
-            *make_words(data, server),
-            "--repeats",
-            3,
-            "--out",
-            tmp_path / "runs" / "x",
-            "--concurrency",
-            1,
-        )
-        result = run_judge(*words)
-        assert result.returncode == 0, result.stderr
-        assert len(server.requests) == 36
-        # Grades 2 0 2 0 2 0 and 3 1 3 1 3 1 of the twelve pairs: six are 2 or more.
-        expected = [f"repeat {n} of 3: 12 pairs judged; 50.0% of the judged are relevant" for n in (1, 2, 3)]
-        assert list_repeat_lines(result.stderr) == expected
-        again = run_judge(*words)
-        assert len(server.requests) == 36
-        assert list_repeat_lines(again.stderr) == expected
+        words = (*make_words(data, server), "--repeats", 3, "--out", tmp_path / "runs" / "x")
+        for _ in range(2):
+            result = run_judge(*words)
+            assert result.returncode == 0, result.stderr
+            assert len(server.requests) == 36
 
 
-def run_three_repeats(
-    data: Path, server: LoopbackServer, *options: object
-) -> subprocess.CompletedProcess[str]:
-    """Judge `data` three times, one request after the other, in a new run beside it."""
-    words = make_words(data, server)
-    out = data.parent / "runs" / "x"
-    return run_judge(*words, "--repeats", 3, "--out", out, "--concurrency", 1, *options)
-
-
-def test_failures_are_counted_in_the_repeat_where_they_occurred(tmp_path: Path) -> None:
+def test_a_failure_counts_in_the_repeat_where_it_occurred(tmp_path: Path) -> None:
     def reject_one_repeat(request: ChatRequest) -> Reply:
         if request.attempt == 2 and "text 0.0.1 " in request.prompt:
             return Reply(status=400, body='{"error": {"code": "content_filter", "message": "filtered"}}')
@@ -484,49 +454,15 @@ def test_failures_are_counted_in_the_repeat_where_they_occurred(tmp_path: Path) 
 
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 4))
     with LoopbackServer(reject_one_repeat) as server:
-        result = run_three_repeats(data, server, "--attempts", 1)
+        words = (*make_words(data, server), "--repeats", 3, "--out", tmp_path / "runs" / "x")
+        result = run_judge(*words, "--concurrency", 1, "--attempts", 1)
     assert result.returncode == 3
-    assert list_repeat_lines(result.stderr) == [
-        "repeat 1 of 3: 4 pairs judged; 50.0% of the judged are relevant",
-        "repeat 2 of 3: 3 pairs judged, 1 failed; 33.3% of the judged are relevant",
-        "repeat 3 of 3: 4 pairs judged; 50.0% of the judged are relevant",
-    ]
     assert "judged again, 0.0% of the verdicts" in result.stdout
 
 
-def test_an_unfinished_repeat_has_no_line(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 4))
-    with LoopbackServer(reply_with_grade) as server:
-        result = run_three_repeats(data, server, "--max-calls", 7)
-    assert result.returncode == 3
-    assert [line[:13] for line in list_repeat_lines(result.stderr)] == ["repeat 1 of 3"]
-
-
-def test_snippets_without_text_belong_to_every_repeat(tmp_path: Path) -> None:
-    rows = [{"query": "q", "engine": "a", "snippet": snippet} for snippet in ("", "text grade=3")]
-    with LoopbackServer(reply_with_grade) as server:
-        words = make_words(write_rows(tmp_path / "d.jsonl", rows), server)
-        result = run_judge(*words, "--repeats", 2, "--out", tmp_path / "runs" / "x")
-    assert list_repeat_lines(result.stderr) == [
-        f"repeat {number} of 2: 2 pairs judged; 50.0% of the judged are relevant" for number in (1, 2)
-    ]
-
-
-def test_on_a_terminal_the_line_of_a_repeat_is_above_the_bar() -> None:
-    stream = io.StringIO()
-    bar = ProgressBar(Console(file=stream, force_terminal=True, width=80))
-    bar.begin(total=4, done=0)
-    bar.end_repeat(RepeatProgress(number=1, repeats=2, judged=1200, failed=3, relevant=300))
-    bar.end()
-    assert (
-        "repeat 1 of 2: 1,200 pairs judged, 3 failed; 25.0% of the judged are relevant" in stream.getvalue()
-    )
-
-
-def test_a_single_repeat_has_no_line(tmp_path: Path) -> None:
+def test_a_single_repeat_is_not_compared(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     result = run_judge("run", data, "-m", "lexical", "--out", tmp_path / "runs" / "x")
-    assert list_repeat_lines(result.stderr) == []
     assert "judged again" not in result.stdout
 
 

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from judge import finished_run, pipeline
-from judge.assess.progress import RepeatProgress
 from judge.cli import main
 from judge.config.run import Config
 from judge.errors import InputError, JudgeError
@@ -97,9 +96,6 @@ class AcknowledgementWriter:
             os.write(self._descriptor, f"{judgment.reason}\n".encode())
 
     def set_status(self, status: str) -> None:
-        pass
-
-    def end_repeat(self, repeat: RepeatProgress) -> None:
         pass
 
     def end(self) -> None:

@@ -6,9 +6,8 @@ from itertools import count
 from rich.console import Console
 from rich.text import Text
 
-from judge.assess.progress import RepeatProgress
 from judge.characters import count_columns
-from judge.cli.progress_display import CANARIES, COLLECTING, ProgressBar, ProgressLines
+from judge.cli.progress_display import COLLECTING, ProgressBar, ProgressLines
 from judge.records import Judgment
 
 
@@ -78,15 +77,6 @@ def test_the_bar_of_a_panel_names_its_member() -> None:
     bar.begin(2, 0, title="2/3 openai:qwen-plus-2025-07-28/graded")
     bar.end()
     assert "2/3 openai:qwen-plus-… " in stream.getvalue()
-
-
-def test_the_line_of_a_repeat_of_canaries_names_them() -> None:
-    stream = io.StringIO()
-    lines = ProgressLines(stream, words=CANARIES)
-    lines.begin(total=192, done=192)
-    lines.end_repeat(RepeatProgress(number=2, repeats=3, judged=64, failed=0, relevant=32))
-    line = "canaries: repeat 2 of 3: 64 pairs judged; 50.0% of the judged are relevant\n"
-    assert stream.getvalue() == line
 
 
 def test_the_counter_and_the_status_are_whole_on_80_columns() -> None:
