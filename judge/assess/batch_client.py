@@ -6,8 +6,9 @@ server, and only creates one when there is none.
 """
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import IO, TypeVar
 
@@ -32,8 +33,8 @@ from judge.store.batches import BatchTable, StoredBatch
 T = TypeVar("T")
 #: What a provider says when the requests of an account that wait have too many tokens.
 _QUEUE_IS_FULL = "token_limit"
-#: Seconds between two looks for a batch, and between two rounds of attempts.
-_POLL_INTERVAL, _RETRY_INTERVAL = 1.0, 60.0
+#: Seconds between two looks for a batch.
+_POLL_INTERVAL = 1.0
 #: For so long after its upload, the creation of a batch may still be on its way to the server.
 _MAX_CREATION = timedelta(seconds=30)
 #: Providers keep the files of a batch for a month; a batch that is not there later is lost.
@@ -164,21 +165,15 @@ class BatchClient:
         The status says why an attempt failed.
         """
         limits, token = self.model_client.limits, self.model_client.cancel_token
-        since = asyncio.get_running_loop().time()
-        while True:
+        time = asyncio.get_running_loop().time
+        end = time() + limits.max_wait
+
+        async def send_in_time() -> T:
             token.raise_if_cancelled()
             try:
-                async for attempt in make_retry_policy(limits, token.sleep, lambda: True):
-                    with attempt:
-                        try:
-                            return await send()
-                        except RetryableError as error:
-                            self.status = Message(
-                                "a request about a batch failed ({error}); trying again", error=error
-                            )
-                            raise
+                return await send()
             except RetryableError as error:
-                if asyncio.get_running_loop().time() - since >= limits.max_wait:
+                if time() >= end:
                     raise RunIncomplete(
                         "no request about a batch to {endpoint!r} succeeded for {seconds:.0f} s, last error:"
                         " {error}; run the same command again to continue from here",
@@ -186,7 +181,12 @@ class BatchClient:
                         seconds=limits.max_wait,
                         error=error,
                     ) from error
-                await token.sleep(_RETRY_INTERVAL)
+                self.status = Message("a request about a batch failed ({error}); trying again", error=error)
+                raise
+
+        policy = make_retry_policy(replace(limits, attempts=sys.maxsize), token.sleep, lambda: True)
+        result: T = await policy(send_in_time)
+        return result
 
     def explain_rejection(self, error: CallError) -> RunIncomplete | None:
         """Return the error of a batch that was refused, with what to do; None where `error` says it."""

@@ -261,11 +261,6 @@ ERROR_RULES = (
         ),
     ),
     ErrorRule(
-        "auth",
-        statuses={511},
-        hint=Message("this network requires a login: open any page in a browser to log in"),
-    ),
-    ErrorRule(
         "bad_parameter",
         only_statuses={400, 497},
         says=r"plain HTTP.{0,20} HTTPS|HTTP request to an HTTPS server|plain HTTP to an SSL",
@@ -274,9 +269,9 @@ ERROR_RULES = (
     # With a code, a provider means one pair; without one, a gateway before the server means every request.
     ErrorRule(
         "auth",
-        only_statuses={451},
+        only_statuses={451, 511},
         code="^$",
-        hint=Message("this address is closed to you; check --base-url and the network"),
+        hint=Message("this address is closed to you; check --base-url, and log in to the network"),
     ),
     ErrorRule(
         "server_error",
@@ -286,21 +281,9 @@ ERROR_RULES = (
     ),
     ErrorRule(
         "bad_parameter",
-        says=r"enable_thinking parameter is restricted to true",
-        hint=Message("this model always thinks: add --thinking, or use another model"),
-    ),
-    ErrorRule(
-        "bad_parameter",
-        says=r"enable_thinking (?:must be|parameter is restricted to false)",
-        hint=Message(
-            "the model must not think here: omit --thinking, use dashscope:NAME, which turns thinking off, or"
-            " use another model"
-        ),
-    ),
-    ErrorRule(
-        "bad_parameter",
-        says=r"(?:does not|doesn't) support (?:thinking|reasoning)\b",
-        hint=Message("this model does not think: omit --thinking, or use another model"),
+        says=r"enable_thinking (?:must be|parameter is restricted to)"
+        r"|(?:does not|doesn't) support (?:thinking|reasoning)\b",
+        hint=Message("add --thinking if the model always thinks, else omit it, or use another model"),
     ),
     ErrorRule(
         "bad_parameter",
