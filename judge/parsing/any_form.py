@@ -29,8 +29,6 @@ from judge.parsing.tolerant_json import (
 from judge.parsing.verdict import MAX_REASON
 from judge.parsing.vocabulary import (
     KEYS,
-    OTHER_KEYS,
-    QUOTED_KEY,
     QUOTES,
     REASON_KEYS,
     SAME_QUESTION,
@@ -42,22 +40,15 @@ from judge.parsing.vocabulary import (
 )
 from judge.records import Scale, Verdict, is_complete_reply
 
-#: The place where the opening brace is missing: a known key begins the answer.
-_BRACELESS = re.compile(rf"(?i)\A((?:{FENCE}\s{{0,8}})?)(?={QUOTED_KEY.pattern})")
 #: A line of sources, which models with web search write behind their answer.
 _CITATION = re.compile(
     r"(?i)[\s*>-]{0,8}(?:\[[0-9]{1,2}\]:?\s{0,3}https?://\S{1,500}|(?:references?|sources?|citations?|rubric|来源|引用"
     r"|参考(?:资料|文献|链接)?)\s?[:：]\s?(?:(?:\[[0-9]{1,2}\]|https?://\S{1,500})[\s,，]{0,3}){1,20})\s{0,8}"
 )
 _OBJECT_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?[\[［]?\s{{0,8}}[{{｛]")
+_SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 #: Between two objects of a list, or two members of an object whose brace is lost.
 _LIST_GAP = re.compile(rf"\s*,\s*(?:[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s*:\s*)?")
-#: A number that rates something, and the keys of members that have one and rate nothing.
-_SCORE, _NO_SCORE = (
-    re.compile(r"[0-5](?:\.[0-9])?"),
-    re.compile("id|rank|index|confiden|scale|max|top|final|overall|置信|满分|排名|编号"),
-)
-_SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +63,7 @@ class _Statement:
 def parse_any(text: str, scale: Scale, finish_reason: str | None) -> Verdict:
     """Return the verdict of a reply as `parse_verdict` does."""
     cut = not is_complete_reply(finish_reason)
-    whole = extract_final_answer(text, cut=cut)
-    answer = _add_braces(whole, cut=cut)
+    answer = extract_final_answer(text, cut=cut)
     scan = scan_objects(answer)
     if cut and "{" in flatten(answer) and not _OBJECT_FIRST.match(answer):
         raise ReplyParseError("truncated", "the reply was cut off, perhaps before its own object")
@@ -83,21 +73,9 @@ def parse_any(text: str, scale: Scale, finish_reason: str | None) -> Verdict:
         verdict = _parse_objects(answer, scan, scale, cut=cut)
     else:
         verdict = parse_labelled_lines(answer, scale, cut=cut)
-    flags = [*verdict.flags, *(["repaired"] if answer != whole else [])]
-    if len(verdict.reason) > MAX_REASON:
-        flags.append("reason_capped")
-    return Verdict(verdict.grade, verdict.reason[:MAX_REASON], tuple(dict.fromkeys(flags)))
-
-
-def _add_braces(answer: str, *, cut: bool) -> str:
-    """Return an answer that lacks no more than its first brace, or both, with them; any other as it is."""
-    completed, count = _BRACELESS.subn(r"\1{", answer)
-    if not count:
-        return answer
-    if not cut and not re.search(r"[{}｛｝]", answer):
-        closed = re.sub(r"(?:```|~~~)?\Z", "}", completed.rstrip(), count=1)
-        completed = closed if scan_objects(closed).broken is None else completed
-    return completed if scan_objects(completed).broken is None else answer
+    if len(verdict.reason) <= MAX_REASON:
+        return verdict
+    return Verdict(verdict.grade, verdict.reason[:MAX_REASON], (*verdict.flags, "reason_capped"))
 
 
 def _parse_objects(answer: str, scan: Scan, scale: Scale, *, cut: bool) -> Verdict:
@@ -135,11 +113,7 @@ def _collect_statements(
     for before, after in pairwise(objects):
         if _LIST_GAP.fullmatch(flatten(answer[before.end : after.start])):
             raise ReplyParseError("ambiguous", "a list has several verdicts for one snippet")
-    per_object: list[list[_Statement]] = []
-    for keys in (KEYS[scale.name], OTHER_KEYS):
-        per_object = [list(_find_statements(each, keys)) for each in objects]
-        if any(per_object):
-            break
+    per_object = [list(_find_statements(each, KEYS[scale.name])) for each in objects]
     echoes = list(takewhile(lambda group: group and all(map(_is_echo, group)), per_object))
     real = [statement for group in per_object[len(echoes) :] for statement in group]
     statements = [statement for group in per_object for statement in group]
@@ -208,9 +182,6 @@ def _iter_members(node: Node) -> Iterator[tuple[str, Node]]:
 
 def _contradicts_itself(node: JsonObject, grade: int, scale: Scale) -> bool:
     """Return True when another member of an object, at any depth, states another value than `grade`."""
-    has_key = any(fold_key(key) in KEYS[scale.name] for key, _ in _iter_members(node))
-    if not has_key and _has_several_scores(node):
-        return True
     for key, value in _iter_members(node):
         holds_grade = any(fold_key(inner) in KEYS[scale.name] for inner, _ in _iter_members(value))
         text = value.value if isinstance(value, JsonText) else "" if holds_grade else "…"
@@ -219,18 +190,6 @@ def _contradicts_itself(node: JsonObject, grade: int, scale: Scale) -> bool:
         if states_another(key, text, grade, scale) or is_other_scale(key, listed, grade, scale):
             return True
     return False
-
-
-def _has_several_scores(node: JsonObject) -> bool:
-    """Return True when an object rates more than one thing, such as relevance and clarity."""
-    scores = [
-        key
-        for key, value in _iter_members(node)
-        if isinstance(value, JsonText)
-        and _SCORE.fullmatch(value.value)
-        and not _NO_SCORE.search(fold_key(key))
-    ]
-    return len(scores) > 1
 
 
 def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) -> None:

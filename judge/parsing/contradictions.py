@@ -10,7 +10,6 @@ from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_e
 from judge.parsing.remarks import (
     TOO_HIGH_OR_LOW,
     drop_ignored_demands,
-    drop_input,
     has_correction,
     is_rounded,
 )
@@ -38,10 +37,6 @@ _DEMANDED = re.compile(
     rf"|{ENGLISH}(?:instruct\w*\b[^.。\n0-9]{{0,40}}[0-9](?=[^.。\n]{{0,40}}\bignor)|ignor\w+\b[^.。\n0-9]{{0,60}}\binstruct\w*\b[^.。\n0-9]{{0,40}}[0-9])"
     r"|(?:诱导|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)",
 )
-#: A clause that grants something before the verdict: "虽然摘要与主题相关，".
-_CONCESSION = re.compile(
-    rf"(?:虽然?|尽管|{ENGLISH}(?:(?:even )?though|although|while|whilst))(?:(?!\b(?:yes|no)\b)[^,.。;\n]){{1,80}},",
-)
 #: The grades of the scale from 0 to 3 with what they mean, best or worst first.
 _RUBRIC = re.compile(
     "|".join(
@@ -53,15 +48,15 @@ _RUBRIC = re.compile(
     )
     + r"|评分标准\s?:\s?(?:3[^0-9\n。]{2,20}2[^0-9\n。]{2,20}1[^0-9\n。]{2,20}0|0[^0-9\n。]{2,20}1[^0-9\n。]{2,20}2[^0-9\n。]{2,20}3)[^0-9\n。]{2,20}"
 )
-#: The rubric of the binary scale, a line a value.
-_BINARY_RUBRIC = re.compile(
-    r"(?m)^\W{0,4}yes\s?:[^\n]{8,}\n\W{0,4}no\s?:[^\n]{8,}$|^\W{0,4}no\s?:[^\n]{8,}\n\W{0,4}yes\s?:[^\n]{8,}$"
-)
 #: A name that ends with a number, in the midst of a sentence: "a Tesla Model 3".
 _NAME = re.compile(
     r"(?:(?<=[a-z] )|(?<=[\u4e00-\u9fff]))(?!Grade|Score|Rating|Verdict|Answer|Final|Level|Label|Relevance|JSON|So\b|I\b)[a-z]?[A-Z][A-Za-z]+ ?[0-9](?![0-9.]?[0-9])",
 )
 _ANY_GRADE = re.compile("[0-3]")
+#: A clause that grants something before the verdict: "虽然摘要与主题相关，".
+_CONCESSION = re.compile(
+    rf"(?:虽然?|尽管|{ENGLISH}(?:(?:even )?though|although|while|whilst))(?:(?!\b(?:yes|no)\b)[^,.。;\n]){{1,80}},",
+)
 _REQUIRES = (
     r"(?:(?:full )?(?:grade|score|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)|requires?|needs?(?! to be)|was not given"
     r"|is not (?:justified|warranted|deserved|earned))\b"
@@ -260,7 +255,7 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
     Dropped are the rubric and grades that are rejected or compared, on the graded scale, and the answers of a
     checklist that differ from each other, on the binary one.
     """
-    flat = drop_input(simplify_prose(text))
+    flat = simplify_prose(text)
     rejected: set[int] = set()
 
     def reject(match: re.Match[str]) -> str:
@@ -279,7 +274,7 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
         if _ANY_GRADE.search(flat):  # each match has one, and the search takes long in a long text
             flat = _THRESHOLD.sub(reject, TOO_HIGH_OR_LOW.sub(reject, flat))
         return flat, rejected
-    flat = _CONCESSION.sub(" ", _BINARY_RUBRIC.sub("\n", flat))
+    flat = _CONCESSION.sub(" ", flat)
     has_items = "?" in flat or ":" in flat  # without them, the search takes long in a long text
     if has_items and len({item["value"] in "yes是" for item in _CHECKLIST_ITEM.finditer(flat)}) > 1:
         flat = _CHECKLIST_ITEM.sub("\n", flat)

@@ -19,7 +19,6 @@ from judge.parsing.vocabulary import (
     REASON_LABELS,
     SOURCE_WORDS,
     build_label_pattern,
-    find_degree,
     find_value,
     is_contrary,
     parse_value,
@@ -141,14 +140,7 @@ def _parse_lines(text: str, scale: Scale) -> _StatedGrade | None:
         for place, line in enumerate(lines)
         if (parts := _split_label(drop_own_scale(flatten(line), scale), scale))
     }
-    degrees = {
-        place: grades for place, (value, _) in labelled.items() if (grades := find_degree(value, scale))
-    }
-    if len(degrees) < len(labelled):  # "Relevance: high" beside "Grade: 3" describes the grade
-        labelled = {place: parts for place, parts in labelled.items() if place not in degrees}
     stated = {parse_value(value, scale) for value, _ in labelled.values()}
-    if any(not stated <= grades for grades in degrees.values()):
-        raise ReplyParseError("ambiguous", "a line describes another grade")
     if len(stated) > 1:
         raise ReplyParseError("ambiguous", f"{len(labelled)} lines state values that differ")
     if not labelled:

@@ -13,8 +13,6 @@ KEYS: dict[ScaleName, tuple[str, ...]] = {
     "binary": ("verdict", "判定", "结论"),
     "graded": ("grade", "等级", "评分", "分数"),
 }
-#: Keys that count on either scale when an object has none of its own keys.
-OTHER_KEYS = ("score", "relevance", "rating", "label", "相关性", "相关度", "评级", "得分", "标签", "判断")
 REASON_KEYS = ("reason", "理由", "原因")
 #: "not" and the end of "isn't". It begins with a letter, so that a search fails early at each other one.
 NOT = r"n(?:(?<=\bn)ot|['’]t)"
@@ -23,7 +21,7 @@ NOT = r"n(?:(?<=\bn)ot|['’]t)"
 ENGLISH, CHINESE = r"(?=[a-z])\b", r"(?=[\u4e00-\u9fff])"
 #: As alternatives of a regular expression.
 ANY_REASON_KEY = "|".join(REASON_KEYS)
-ANY_KEY = "|".join((*KEYS["binary"], *KEYS["graded"], *OTHER_KEYS, *REASON_KEYS))
+ANY_KEY = "|".join((*KEYS["binary"], *KEYS["graded"], *REASON_KEYS))
 QUOTES = "\"'“”„‘’＂＇"
 #: A known key in quotation marks, the closing one doubled or not, with its colon.
 QUOTED_KEY = re.compile(
@@ -67,23 +65,6 @@ _WORDS = dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
 SPELLED_GRADES = dict(zip("zero one two three 零 一 二 两 三".split(), "012301223", strict=True))
 #: As alternatives of a regular expression, longer ones first.
 ANY_WORD = "|".join(sorted(_WORDS, key=len, reverse=True))
-#: What a line about the relevance says of the grade in another line, and the grades that agree with it.
-_DEGREES = {
-    word: grades
-    for words, grades in (
-        (
-            "high|strong|highly relevant|very relevant|fully relevant|relevant|高|较高|高度相关|完全相关|非常相关|直接相关|相关",
-            {2, 3},
-        ),
-        (
-            "medium|moderate|partial|partly relevant|partially relevant|somewhat relevant|中|中等|一般|部分相关|较相关",
-            {1, 2},
-        ),
-        ("low|weak|slight|slightly relevant|marginally relevant|低|较低|弱相关|略相关", {0, 1}),
-        ("none|irrelevant|not relevant|unrelated|无|无关|不相关|完全不相关", {0}),
-    )
-    for word in words.split("|")
-}
 _GRADE = re.compile(r"([0-9])(?:\.0{1,9})?\s?[分级]?")
 _FRACTION = re.compile(r"[-+]?[0-9]{0,20}\.[0-9]{1,20}")
 #: "yes(相关)" and "Yes, relevant": a word and another one for the same.
@@ -227,11 +208,6 @@ def agree_on_grade(values: Sequence[str], scale: Scale) -> int:
     if grades or grade is None:
         raise ReplyParseError("ambiguous", f"{len(values)} values that do not agree")
     return grade
-
-
-def find_degree(text: str, scale: Scale) -> set[int] | None:
-    """Return the grades that agree with the degree of relevance that a value names, None when it names none."""
-    return _DEGREES.get(_strip_value(text).casefold()) if scale.name == "graded" else None
 
 
 def is_contrary(text: str, grade: int, scale: Scale) -> bool:

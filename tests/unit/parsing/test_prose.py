@@ -487,7 +487,6 @@ def test_comparisons_topics_and_remarks_behind_an_object_are_harmless(beside: st
         'The snippet says: "Pale gums are a sign."',
         "查询：小狗贫血的表现\n摘要：牙龈苍白、乏力",
         "The snippet provides the following: pale gums, weakness.",
-        "参考答案是 3。",
         "The user searches for grade 3 math worksheets.",
     ],
 )

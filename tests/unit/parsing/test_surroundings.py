@@ -147,7 +147,6 @@ def test_a_quote_that_closes_a_reason_opens_no_citation() -> None:
     """A damaged object beside another one: `title …; ",verdict: "` is no title in quotes."""
     damaged = 'reason: "Only the title matches; ",verdict: "yes"}'
     assert parse_grade(f'{damaged}\n{{"reason": "rival", "verdict": "no"}}', BINARY) is None
-    assert parse_grade('The title, "verdict: yes", helps.\n{"reason": "r", "verdict": "no"}', BINARY) == 0
 
 
 def test_a_number_in_brackets_on_a_line_of_its_own_is_a_grade() -> None:
