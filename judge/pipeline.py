@@ -157,22 +157,12 @@ def _prepare(
     pooled = dataset
     if not isinstance(pooled, PooledDataset):
         pooled = run_input.load_pooled_dataset(config, pooled)
-    _check_engine_prices(config, pooled)
     with config.source.name_keys_in_errors():
         labels = run_input.load_run_labels(config, pooled)
     assessors = factory.build_assessors(config, needs_key=needs_key)
     folder, identity = run_identity.choose_run_folder(config, pooled, assessors, labels)
     store_file = run_identity.choose_store_path(config)
     return _PreparedRun(measures, pooled, labels, assessors, folder, identity, store_file)
-
-
-def _check_engine_prices(config: Config, pooled: PooledDataset) -> None:
-    """Raise InputError where the name of an engine with a price is misspelt, before anything is paid."""
-    if config.costs:
-        from judge.dimensions.trade_offs import parse_engine_prices
-
-        with config.source.add_error_context("costs"):
-            parse_engine_prices(config.costs, pooled.dataset.engines)
 
 
 def _store_judgments(run: JudgedRun, folder: Path) -> JudgedRun:

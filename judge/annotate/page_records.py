@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Self
 
 from judge.analysis.label_agreement import LabelAgreement
+from judge.annotate.label_log import LabelDecision
 from judge.measure.intervals import StatisticValue
 from judge.records import Pair, ScaleName
 from judge.report.display_text import escape_hidden
@@ -39,15 +40,6 @@ class ShownPair:
             date=escape_hidden(snippet.date),
             snippet=escape_hidden(snippet.text),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ShownDecision:
-    """The decision on the pair that is shown; `grade` is None for "not sure"."""
-
-    id: str
-    grade: int | None
-    comment: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +85,7 @@ class PageState:
     finished: bool
     at: int | None
     pair: ShownPair | None
-    decision: ShownDecision | None
+    decision: LabelDecision | None
     sealed: bool
     position: PairPosition | None
 

@@ -21,7 +21,6 @@ from judge.annotate.page_records import (
     PageState,
     PairPosition,
     ShownAgreement,
-    ShownDecision,
     ShownPair,
     WrittenLabels,
 )
@@ -177,7 +176,7 @@ class AnnotationSession:
             finished=self.index_of.keys() <= sealed,
             at=at,
             pair=ShownPair.from_pair(pair, self.today) if pair else None,
-            decision=ShownDecision(decision.id, decision.grade, decision.comment) if decision else None,
+            decision=decision,
             sealed=pair is not None and pair.key in sealed,
             position=self._find_position(pair) if pair else None,
         )

@@ -4,9 +4,8 @@ They make no call. A total is the weighted mean of values from 0 to 1 of a list;
 measure of the run. A list where one of them is unknown has no total.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from itertools import combinations
 
 import numpy as np
@@ -21,7 +20,6 @@ from judge.analysis.dimension_summary import (
 )
 from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.dimensions.dimension import DimensionOptions
-from judge.errors import InputError
 from judge.measure.formulas import find_largest_value
 from judge.measure.measures import Measure
 from judge.measure.numeric import convert_non_finite
@@ -31,37 +29,15 @@ from judge.records import RELEVANCE, WEIGHTED_DIMENSIONS, ListKey
 
 #: Relevant results are counted in the first results, which a reader or a language model takes.
 _CUTOFF = 5
-#: From this ratio of difflib on, two names are similar.
-_SIMILAR = 0.8
-
-
-def parse_engine_prices(costs: Sequence[str], engines: Sequence[str]) -> dict[str, float]:
-    """Return the prices in texts ENGINE=USD.
-
-    A table may serve several datasets, so it may name other engines. Raise InputError for a name that is much
-    like that of one of the `engines` without a price: it is probably misspelt.
-    """
-    parts = (text.rpartition("=") for text in costs)
-    prices = {name: float(price) for name, _, price in parts if name}
-    unpriced = {name.casefold(): name for name in engines if name not in prices}
-    for name in sorted(prices.keys() - engines):
-        if similar := get_close_matches(name.casefold(), unpriced, 1, _SIMILAR):
-            raise InputError(
-                "costs names {name!r}, which is not an engine of the dataset, and engine {engine!r} has no"
-                " price: correct the name, or add the price",
-                name=name,
-                engine=unpriced[similar[0]],
-            )
-    return prices
 
 
 def measure_costs(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return the relevant results of each list, and the price of queries and of relevant results by engine.
 
     The prices are those of `options`, in US dollars per 1,000 queries, else list prices, if there are any.
-    Raises InputError as `parse_engine_prices` does.
     """
-    own_prices = parse_engine_prices(options.costs, run.dataset.engines)
+    parts = (text.rpartition("=") for text in options.costs)
+    own_prices = {name: float(price) for name, _, price in parts if name}
     # A longer list can take further calls.
     shipped = read_list_prices() if run.pool.depth <= LISTED_RESULTS else {}
     listed = {
