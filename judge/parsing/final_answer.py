@@ -36,7 +36,7 @@ _DAMAGED_CLOSER = re.compile(
 _BLANKS = " \t\r\n\f\v\x00\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\u200b\u200c\u200d\u2060\ufeff"
 _CONTROL = (
     r"(?:<start_of_turn>model\b|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|start\|>assistant<\|message\|>|<\|(?!channel|message|inner|[a-z_]{0,15}(?:think|thought|reason))[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>|</?s>|<eos>|<end_of_turn>"
-    r"|</?answer>|\s)"
+    rf"|</?answer>|[\s{re.escape(_BLANKS)}])"
 )
 _LEADING = re.compile(rf"(?i){_CONTROL}+")
 _TRAILING = re.compile(rf"(?i){_CONTROL}+\Z")
@@ -51,8 +51,6 @@ _OPEN_STRING = re.compile(
     rf"(?i)(?:(?<!\w)(?:{ANY_KEY})\s?[{QUOTES}]{{0,2}}|[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}])\s{{0,4}}[:：=]\s{{0,8}}(?:\"[^\"]*|“[^“”]*|'[^']*"
     r"|‘[^‘’]*)\Z"
 )
-#: An object whose keys have escaped quotes: it is part of a text, such as a reason.
-_ESCAPED_KEY = re.compile(r'\s*\{\s*\\"')
 
 
 def extract_final_answer(text: str, *, cut: bool) -> str:
@@ -105,17 +103,12 @@ def parse_json_answer(text: str, kind: type[Answer], finish_reason: str | None =
 
 def _strip_control_tokens(text: str) -> str:
     """Return the text without blanks and control tokens at its ends."""
-    text = text.strip(_BLANKS)
-    for _ in range(4):
-        before = len(text)
-        if leading := _LEADING.match(text):
-            text = text[leading.end() :]
-        # Every control token ends like this, and blanks are gone: most replies need no search.
-        if text.endswith(">") and (trailing := _TRAILING.search(text, max(0, len(text) - 200))):
-            text = text[: trailing.start()]
-        text = text.strip(_BLANKS)
-        if len(text) == before:
-            break
+    if leading := _LEADING.match(text):
+        text = text[leading.end() :]
+    text = text.rstrip(_BLANKS)
+    # Every control token ends like this: most replies need no search.
+    if text.endswith(">") and (trailing := _TRAILING.search(text, max(0, len(text) - 200))):
+        text = text[: trailing.start()]
     return text
 
 
@@ -156,8 +149,7 @@ def _find_thinking_end(text: str, scan: Scan) -> int:
         max((mark.start() for mark in marks if mark.start() < end), default=-1)
         for marks in (openers, closers)
     )
-    is_in_object = broken.count("{") > broken.count("}") and last_opener <= last_closer
-    if is_in_object or (len(closers) > 1 and _ESCAPED_KEY.match(text, last.end())):
+    if broken.count("{") > broken.count("}") and last_opener <= last_closer:
         raise ReplyParseError("malformed", "a closing mark of thinking stands inside a damaged object")
     return last.end()
 

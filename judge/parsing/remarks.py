@@ -207,14 +207,13 @@ _CORRECTION = re.compile(
     r"|[0-3][分级]?[到至][0-3][分级]?之间"
 )
 
-#: The same value once more corrects nothing: "应评2", "Is it relevant? No.".
+#: The same value once more corrects nothing: "应评2".
 _SAME = {
     "binary": [
         re.compile(rf"应该?判定?为?\s?(?:{word})(?![\w])") for word in ("no|否|不相关", "yes|是|相关")
     ],
     "graded": [re.compile(rf"应该?[评给]为?\s?{grade}(?![0-9.])") for grade in range(4)],
 }
-_ASKED = [re.compile(r"\?\s?no\b\W?"), re.compile(r"\?\s?yes\b\W?")]
 #: What says that nothing is to be corrected.
 _NO_CHANGE = re.compile(
     r"(?:如果?|若)[^。\n]{1,24}(?:可以?|再|会)(?:再次?|重新)评[^。\n]{0,4}|(?:如果?|若)?(?:您|你)?(?:有任何|还有)?需要?(?:进一步)?(?:修改|更改|调整|补充|更正)[^。\n]{0,8}请(?:随时)?(?:告|联系|提|指|说)|(?:无[需须]|不需要?|不用|不必|没有必要)(?:再|[作做进]行?)?(?:任何)?(?:修改|更改|改动|调整|更正|订正)"
@@ -275,8 +274,6 @@ def has_correction(text: str, grade: int, scale: Scale) -> bool:
     flat = drop_ignored_demands(_NO_CHANGE.sub(" ", simplify_prose(text)))
     if scale.name == "graded":
         flat = TOO_HIGH_OR_LOW.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
-    else:
-        flat = _ASKED[grade].sub("? ", flat)
     flat = _SAME[scale.name][grade].sub(" ", flat)
     return (
         any(remark.is_in(flat) for remark in (_OFFSET_REMARK, *_DOUBT_REMARKS))

@@ -70,8 +70,6 @@ _QUOTED_NAME = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:"
 _PROSE_IN_OBJECT = re.compile(
     rf"{_QUOTED_NAME.pattern}(?P<text>[^{QUOTES}{{}}]{{1,400}})|\{{(?P<prose>[^{QUOTES}{{}}]{{1,400}})(?=\{{)"
 )
-#: What leads to an object within another one that is not a part of a text.
-_LED_TO_INNER = re.compile(r"[{,\[:=]\s*\Z")
 _BARE_REASON = re.compile(rf"(?i)\s*[{QUOTES}]?(?:{ANY_REASON_KEY})")
 _BEHIND_MEMBER = re.compile(rf"[{QUOTES},{{\[\]}}]\s*\Z")
 #: In a word, as in "it's", this mark quotes nothing.
@@ -186,7 +184,7 @@ def _place_first(
     if any(map(str.isalnum, inner)) or _KEY_END.search(head) or not _may_contain(before):
         return None
     outer = lead[lead.rfind("{") + 1 :] if lead.count("{") > lead.count("}") else ""
-    if set(outer) & set(QUOTES) and not _LED_TO_INNER.search(outer):
+    if set(outer) & set(QUOTES):
         return None  # a text of the outer object quotes the inner one
     # The object ends at its brace or behind its last quotation mark, whichever comes first.
     last = max(after.rfind(mark) for mark in '"“”„＂')

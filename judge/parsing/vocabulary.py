@@ -69,11 +69,6 @@ _GRADE = re.compile(r"([0-9])(?:\.0{1,9})?\s?[分级]?")
 _FRACTION = re.compile(r"[-+]?[0-9]{0,20}\.[0-9]{1,20}")
 #: "yes(相关)" and "Yes, relevant": a word and another one for the same.
 _TWICE = re.compile(r"([^(),0-9]{1,12}?)\s?(?:\(([^(),0-9]{1,12})\)|,\s?([^(),0-9]{1,12}))")
-#: "等级为1": a label and its value in one string.
-_LABELLED = {
-    scale: re.compile(rf"(?i)(?:{labels})\s?(?:为|是(?!否)|is|[:=])\s?(.{{1,12}})")
-    for scale, labels in {"binary": "判定|结论|verdict", "graded": "等级|评分|分数|得分|grade|score"}.items()
-}
 _PLACEHOLDER = re.compile(
     r"(?i)<.*>|\.{2,4}|…{1,2}|int(?:eger)?|str(?:ing)?|0\s?[-~–—/|到至]\s?3|0([|/,])\s?1\1\s?2\1\s?3|\"?yes\"?\s?(?:[|/]|or)\s?\"?no\"?"
     r"|是\s?[|/或]\s?否"
@@ -166,8 +161,6 @@ def find_value(text: str, scale: Scale) -> int | None:
         return None
     word = _strip_value(text)
     value = _parse_word(word, scale)
-    if value is None and (match := _LABELLED[scale.name].fullmatch(word)):
-        value = _parse_word(_strip_value(match[1]), scale)
     if value is None and (match := _TWICE.fullmatch(word)):
         value, second = _parse_word(match[1].strip(), scale), _strip_value(match[2] or match[3])
         return value if value == _parse_word(second, scale) else None
