@@ -22,7 +22,7 @@ from judge.nightly.trend import TrendValue
 from judge.nightly.trend_changes import CHANGE_TEXTS, Change, Kind, find_changes
 from judge.nightly.trend_drawing import Timeline, TrendRow, choose_number_format, draw_rows
 from judge.report import display_text
-from judge.report.charts.svg import Chart, draw_name, draw_text, make_chart, make_tag
+from judge.report.charts.svg import Chart, draw_label, draw_text, make_chart, make_tag
 from judge.report.display_text import format_number, truncate_with_ellipsis
 from judge.report.pages import render_page
 from judge.report.result_tables import INTERVAL, Column, ResultTable
@@ -110,7 +110,7 @@ def _shorten(t: Translator, sentence: str) -> str:
 def _draw_measure(timeline: Timeline, measure: str, kind: Kind) -> Chart | None:
     """Return the chart of every engine's trend by the measure, None when no night has a value."""
     engines = trend.list_engines(timeline.nights)
-    rows = [_make_engine_row(timeline.nights, engine, engines, measure, kind) for engine in engines]
+    rows = [_make_engine_row(timeline.nights, engine, measure, kind) for engine in engines]
     rows = [row for row in rows if row.measured]
     if not rows:
         return None
@@ -166,12 +166,10 @@ def _draw_canaries(timeline: Timeline) -> Chart | None:
     return make_chart("trend-canaries", title, desc, picture, table)
 
 
-def _make_engine_row(
-    nights: Sequence[NightRecord], engine: str, engines: Sequence[str], measure: str, kind: Kind
-) -> TrendRow:
+def _make_engine_row(nights: Sequence[NightRecord], engine: str, measure: str, kind: Kind) -> TrendRow:
     outcomes = [night.find_outcome(engine, measure) for night in nights]
     return TrendRow(
-        draw_name(engine, 18, "head", 0, 13, engines),
+        draw_label(engine, "head single", 0, 0, 0.8),
         display_text.fit_on_line(engine),
         trend.list_trend_values(nights, engine, measure, kind),
         [outcome.baseline if outcome and kind == "mean" else None for outcome in outcomes],

@@ -12,8 +12,7 @@ import pytest
 
 from judge.measure.intervals import StatisticValue
 from judge.report.charts import Chart
-from judge.report.charts.plot import NAMES_GAP, place_marks
-from judge.report.charts.svg import draw_row_label
+from judge.report.charts.plot import draw_row_names
 from tests.support.browser import find_violations, make_file_url, open_page
 from tests.unit.analysis.labelled import make_favouring_run, make_run
 from tests.unit.report.charted import draw_run_charts, make_agreement
@@ -73,7 +72,7 @@ def test_every_class_that_is_drawn_with_has_a_look() -> None:
         for kind in names.split()
     }
     styled = set(re.findall(r"\.([a-z][\w-]*)", CSS))
-    assert drawn - styled <= {"en", "zh", "number"}
+    assert drawn - styled <= {"en", "zh", "name", "number"}
 
 
 def draw_every_chart() -> tuple[Chart, ...]:
@@ -103,34 +102,35 @@ def test_in_a_browser_nothing_sticks_out_and_nothing_is_loaded(browser: Browser,
 
 
 @pytest.mark.parametrize("width", [360, 390, 1200])
-def test_names_fit_into_their_column_or_have_an_ellipsis(
+def test_names_stay_in_their_rows_and_short_ones_are_whole(
     browser: Browser, tmp_path: Path, width: int
 ) -> None:
-    names = ("gamma", "compass", "MMMM-WWWW-mmmm", "必应国际版第二号引擎")
+    names = ("compass", "gamma", "MMMM-WWWW-mmmm-MMMM-WWWW-mmmm-MMMM", "必应国际版第二号引擎" * 4)
+    heights = [20.0 + 24 * at for at in range(len(names))]
+    drawing = f'<svg class="chart" width="100%" height="120">{draw_row_names(names, heights)}</svg>'
     page = tmp_path / "charts.html"
-    for chosen in (names[:2], names[:3], names):
-        charts = "".join(
-            "".join(draw_row_label(name, 15, place_marks(chosen, 0.8)[0] - NAMES_GAP, 20 + 24 * at, chosen))
-            for at, name in enumerate(chosen)
-        )
-        drawing = f'<svg class="chart" width="100%" height="120">{charts}</svg>'
-        page.write_text(PAGE.format(css=CSS, charts=drawing), encoding="utf-8")
-        with open_page(
-            browser, make_file_url(page), viewport={"width": width, "height": 900}
-        ) as recorded_page:
-            assert recorded_page.page.evaluate(CUT_NAMES) == []
-            shown = recorded_page.page.locator("svg.chart text:visible").all_text_contents()
-            assert shown[:2] == [2 * name for name in names[:2]]  # with its tooltip
+    page.write_text(PAGE.format(css=CSS, charts=drawing), encoding="utf-8")
+    with open_page(browser, make_file_url(page), viewport={"width": width, "height": 900}) as recorded_page:
+        boxes = recorded_page.page.evaluate(NAME_BOXES)
+        assert all(height <= 26 for height, *_ in boxes)
+        assert [is_cut for *_, is_cut in boxes[:2]] == [False, False]
+        chart = recorded_page.page.locator("svg.chart").bounding_box()
+        assert chart
+        end = chart["x"] + 0.31 * chart["width"]
+        assert [right for _, right, _ in boxes] == pytest.approx([end] * 4, abs=1)
+        label = recorded_page.page.locator("svg.chart .label").last
+        assert label.get_attribute("title") == names[3]
 
 
-#: Names that are wider than the part of the chart that holds them.
-CUT_NAMES = """() => [...document.querySelectorAll("svg.chart svg > text")].filter(text =>
-  text.getBoundingClientRect().width > 0 && text.getBBox().x + text.getBBox().width
-    > text.parentElement.width.baseVal.value + 1).map(text => text.textContent)"""
+#: The height and the right end of each name, and whether a part of it is out of sight.
+NAME_BOXES = """() => [...document.querySelectorAll("svg.chart bdi")].map(name => {
+  const box = name.getBoundingClientRect();
+  return [box.height, box.right, name.scrollHeight > name.clientHeight + 1];
+})"""
 #: Texts that are cut by the edge of their chart, or written over one another.
 STICKS_OUT = """() => [...document.querySelectorAll("svg.chart")].flatMap(chart => {
   const edge = chart.getBoundingClientRect();
-  const texts = [...chart.querySelectorAll("text")].map(text => [text, text.getBoundingClientRect()])
+  const texts = [...chart.querySelectorAll("text, bdi")].map(text => [text, text.getBoundingClientRect()])
     .filter(([, box]) => box.width);
   const out = texts.filter(([, box]) => box.left < edge.left - 2 || box.right > edge.right + 2
     || box.top < edge.top - 2 || box.bottom > edge.bottom + 2);

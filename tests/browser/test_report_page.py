@@ -118,7 +118,7 @@ def test_a_link_to_a_query_that_is_not_there_says_so_in_sight(browser: Browser, 
 
 
 #: The visible texts of the means with their boxes.
-TEXTS = """() => [...document.querySelectorAll("#chart-means text")].flatMap((text) => {
+TEXTS = """() => [...document.querySelectorAll("#chart-means :is(text, bdi)")].flatMap((text) => {
   const { left, right, top, bottom, width } = text.getBoundingClientRect();
   return width ? [{ text: text.lastChild.textContent, left, right, top, bottom }] : [];
 })"""
@@ -140,7 +140,7 @@ def test_texts_of_the_means_stand_apart_and_near_their_marks(
             assert right["left"] - left["right"] >= 8, (left["text"], right["text"])
     name = next(box for box in boxes if box["text"] == "lantern")
     assert grid is not None
-    assert 5 < grid["x"] - name["right"] < 140
+    assert 5 < grid["x"] - name["right"] < 30
 
 
 # --- reading

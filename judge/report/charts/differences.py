@@ -26,8 +26,6 @@ from judge.runs.results_file import QueryEntry
 #: How many comparisons the picture shows.
 _SHOWN = 15
 _MARKS_END, _OUTCOMES_START = 0.72, 0.75
-#: Pixels before the second engine of a comparison, and the columns of the brief form of its name.
-_INDENT, _COLUMNS = 12, 13
 _TOP = 36
 _OUTCOMES = {
     "better": make_text("ahead"),
@@ -76,9 +74,10 @@ def _draw_comparisons_picture(comparisons: Sequence[PairComparison], measure: st
     bottom = _TOP + ROW_HEIGHT * (len(groups) + len(first))
     ranges = filter(None, map(_make_range, first))
     numbers = [number for value_range in ranges for number in value_range.numbers]
-    others = [comparison.b for comparison in first]
-    marks = plot.place_marks(others, _MARKS_END, _COLUMNS, _INDENT)
-    area = PlotArea(plot.make_axis([0.0, *numbers], 4), *marks, _TOP + ROW_HEIGHT - 4, bottom)
+    width = _MARKS_END - plot.MARKS_START
+    area = PlotArea(
+        plot.make_axis([0.0, *numbers], 4), plot.MARKS_START, width, _TOP + ROW_HEIGHT - 4, bottom
+    )
     legend = (
         (0.0, plot.DOT, _OUTCOMES["better"]),
         (70.0, plot.HOLLOW, make_text("not ahead")),
@@ -86,15 +85,13 @@ def _draw_comparisons_picture(comparisons: Sequence[PairComparison], measure: st
     )
     parts = [svg.draw_legend(14, *legend), area.draw_grid(signed=True)]
     y = _TOP + ROW_HEIGHT / 2
-    heads = [f"{engine} −" for engine, _ in groups]
-    for head, (_, rows) in zip(heads, groups, strict=True):
-        parts.append(svg.draw_name(head, 36, "name first", 0, y + 4, heads))
-        for comparison in rows:
-            y += ROW_HEIGHT
-            width = area.x - plot.NAMES_GAP
-            parts.append(svg.draw_row_label(comparison.b, _COLUMNS, width, y, others, indent=_INDENT))
-            parts += _draw_comparison(comparison, area, y)
-        y += ROW_HEIGHT
+    for engine, rows in groups:
+        parts.append(svg.draw_label(f"{engine} −", "first single", 0, y - ROW_HEIGHT / 2, 1))
+        heights = [y + ROW_HEIGHT * at for at in range(1, len(rows) + 1)]
+        parts.append(plot.draw_row_names([comparison.b for comparison in rows], heights))
+        for comparison, height in zip(rows, heights, strict=True):
+            parts += _draw_comparison(comparison, area, height)
+        y = heights[-1] + ROW_HEIGHT
     bottom += AXIS_HEIGHT
     if count := len(comparisons) - len(first):
         note = make_text(
@@ -232,23 +229,16 @@ def _draw_bars_picture(differences: QueryDifferences, bars: Sequence[DifferenceB
     zero = area.find_height(0.0)
     ahead, _, behind = differences.count()
     first, second = (
-        make_text(
-            "{short} ahead on {count:,}",
-            short=f"{display_text.ISOLATE}{svg.shorten_name(engine, 22, [other])}{display_text.END}",
-            count=count,
-        )
-        for engine, count, other in (
-            (differences.a, ahead, differences.b),
-            (differences.b, behind, differences.a),
-        )
+        make_text("{short} ahead on {count:,}", short=display_text.isolate(engine), count=count)
+        for engine, count in ((differences.a, ahead), (differences.b, behind))
     )
     parts = [
-        svg.draw_text(first, "head", _NUMBERS, 12),
+        svg.draw_label(first, "head single", _NUMBERS, 0, 1 - _NUMBERS),
         area.draw_levels(signed=True),
         area.place([*_draw_bars(area, bars), svg.draw_line(0, 1, zero, zero, "zero")]),
-        svg.draw_text(second, "head other", 1, bottom + 18, "end"),
+        svg.draw_label(second, "head row single", _NUMBERS, bottom + 4, 1 - _NUMBERS),
     ]
-    return Picture(bottom + 26, parts)
+    return Picture(bottom + 4 + ROW_HEIGHT, parts)
 
 
 def _draw_bars(area: PlotArea, bars: Sequence[DifferenceBar]) -> Iterator[Markup]:
@@ -256,7 +246,7 @@ def _draw_bars(area: PlotArea, bars: Sequence[DifferenceBar]) -> Iterator[Markup
     filled = 0.8 if len(bars) <= _APART else 1.0
     for at, bar in enumerate(bars):
         y = area.find_height(bar.value)
-        title = svg.shorten_name(f"{bar.name} {bar.text}".strip(), 80)
+        title = display_text.shorten_middle(f"{bar.name} {bar.text}".strip(), 80)
         yield svg.draw_box(
             width * (at + (1 - filled) / 2),
             width * filled,

@@ -21,7 +21,6 @@ from judge.runs.results_file import QueryEntry
 _MAX_SHOWN_RANKS = 20
 #: Where the bars end: before them stand the names, after them numbers that end at the right edge.
 _BARS_END = 0.85
-_BRIEF_NAME_COLUMNS = 13
 _ROW = 52
 _BAR = 40
 _HATCH = "chart-grades-hatch"
@@ -174,13 +173,11 @@ def _draw_grades_picture(graded: GradeCounts) -> Picture:
     parts.append(svg.draw_text(make_text("relevant"), "note", 1, y + 22, "end"))
     top = y + 28
     engines = graded.engines[:MAX_ENGINES]
-    bars = plot.place_marks(engines, _BARS_END, _BRIEF_NAME_COLUMNS)
+    bars = plot.MARKS_START, _BARS_END - plot.MARKS_START
     for engine in engines:
         share = format_share(graded.compute_relevant(engine))
         parts += [
-            svg.draw_row_label(
-                engine, _BRIEF_NAME_COLUMNS, bars[0] - plot.NAMES_GAP, top + _ROW / 2, engines
-            ),
+            plot.draw_row_names([engine], [top + _ROW / 2]),
             svg.draw_inset(*bars, *(_draw_bar(graded, engine, rank, top) for rank in graded.ranks)),
             svg.draw_text(share, "number", 1, top + _ROW / 2 + 4, "end"),
         ]
@@ -261,7 +258,7 @@ def _draw_matrix_picture(agreement: LabelAgreement, people: Sequence[Bilingual])
     """
     counts = agreement.confusion
     width, bottom = 1 / len(counts[0]), _TOP + _CELL * len(counts)
-    parts = [svg.draw_name(agreement.assessor, 34, "head", 0, 12)]
+    parts = [svg.draw_label(agreement.assessor, "head single", 0, 0, 1)]
     for column in range(len(counts[0])):
         parts.append(svg.draw_text(str(column), "name", width * (column + 0.5), 34, "middle"))
     for grade, row in enumerate(counts):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise, product
+from itertools import chain, product
 
 from markupsafe import Markup
 
@@ -19,16 +19,13 @@ from judge.report.result_tables import ENGINE, INTERVAL, Column, ResultTable, ma
 
 #: Where the marks end; before them stand the names, after them numbers that end at the right edge.
 _MARKS_END = 0.84
-_REPEAT_MARKS_END = 0.82
 #: Further measures stand side by side, this many in a band, so that their numbers are apart on a telephone.
 _BAND = 2
 _SMALL = 18
 _GAP = 0.06
 _TOP = 48
 _REPEAT_TOP = 20
-#: The height that an engine's repeats share, first on top, and the space between two engines.
-_STRIP = 18
-_SPACE = 14
+_PRICE = make_text("USD per 1,000 queries")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +124,7 @@ def _draw_means_picture(means: _Means, engines: int) -> Picture:
         legend.append((190.0, plot.BOUNDS, make_text("unjudged, worst to best")))
     if means.ideal:
         legend.append((350.0 if len(legend) > 2 else 190.0, plot.IDEAL, make_text("best order of the pool")))
-    marks = plot.place_marks(means.engines, _MARKS_END)
+    marks = plot.MARKS_START, _MARKS_END - plot.MARKS_START
     area = means.make_area(first, marks, _TOP, ROW_HEIGHT)
     cells = [means.cells[engine, first] for engine in means.engines]
     numbers = [format_number(cell.value if cell else None) for cell in cells]
@@ -143,9 +140,8 @@ def _draw_means_picture(means: _Means, engines: int) -> Picture:
         x = marks[0] + at % _BAND * width
         area = means.make_area(measure, (x, width - _GAP), y + _SMALL, _SMALL)
         if at % _BAND == 0:
-            rows = area.list_rows(len(means.engines))
-            parts += plot.draw_row_names(means.engines, rows, marks[0] - plot.NAMES_GAP)
-        parts.append(svg.draw_name(name_mean(measure), 7, "head small", x, y + 12))
+            parts.append(plot.draw_row_names(means.engines, area.list_rows(len(means.engines)), _SMALL))
+        parts.append(svg.draw_label(name_mean(measure), "head single", x, y, width - _GAP, _SMALL))
         parts += [area.draw_grid(ends=True), area.place(means.draw_marks(area, measure))]
         if at % _BAND == _BAND - 1 or measure == others[-1]:
             y = area.bottom + AXIS_HEIGHT + 10
@@ -168,7 +164,7 @@ def draw_repeats(summary: Summary) -> Chart | None:
         "repeats",
         make_text("Stability over repeats"),
         make_text(
-            "Mean {measure} of each engine in each of {repeats} repeats, the first on top{moved}.",
+            "Mean {measure} of each engine in each of {repeats} repeats{moved}.",
             measure=name_mean(measure),
             repeats=stability.repeats,
             moved="" if largest is None else make_text(": it moves by up to {largest:.4f}", largest=largest),
@@ -182,47 +178,34 @@ def _draw_repeats_picture(means: Mapping[str, Sequence[float | None]], measure: 
     engines = [*means][:MAX_ENGINES]
     rows = [[mean for mean in means[engine] if mean is not None] for engine in engines]
     axis = plot.make_axis(chain.from_iterable(rows))
-    marks = plot.place_marks(engines, _REPEAT_MARKS_END)
-    area = PlotArea(axis, *marks, _REPEAT_TOP, _REPEAT_TOP + (_STRIP + _SPACE) * len(engines))
+    width = _MARKS_END - plot.MARKS_START
+    area = PlotArea(axis, plot.MARKS_START, width, _REPEAT_TOP, _REPEAT_TOP + ROW_HEIGHT * len(engines))
     bottom = area.bottom + AXIS_HEIGHT
     note = svg.note_omitted_engines(len(means), bottom + 16)
     numbers = [format_number(max(row) - min(row) if row else None) for row in rows]
-    strips = (
-        _draw_strip(axis, engine, means[engine], y)
+    marks = (
+        _draw_repeats(axis, engine, means[engine], y)
         for engine, y in zip(engines, area.list_rows(len(engines)), strict=True)
     )
     parts = [
         svg.draw_text(measure, "head", 0, 12),
         svg.draw_text(make_text("range"), "note", 1, 12, "end"),
-        *area.draw_rows(engines, strips, numbers),
+        *area.draw_rows(engines, marks, numbers),
         *note,
     ]
     return Picture(bottom + (24 if note else 0), parts)
 
 
-def _draw_strip(axis: Axis, engine: str, means: Sequence[float | None], middle: float) -> Markup:
-    """Return the repeats of an engine from top to bottom, joined in their order."""
-    spacing = _STRIP / max(1, len(means) - 1)
-    first = middle - spacing * (len(means) - 1) / 2
-    points = [(axis.locate(mean), first + spacing * at) for at, mean in enumerate(means) if mean is not None]
-    lines = (svg.draw_line(x1, x2, y1, y2, "whisker") for (x1, y1), (x2, y2) in pairwise(points))
+def _draw_repeats(axis: Axis, engine: str, means: Sequence[float | None], y: float) -> Markup:
+    """Return a dot for the mean in each repeat, and a line from the lowest to the highest."""
+    places = [axis.locate(mean) for mean in means if mean is not None]
+    line = [svg.draw_line(min(places), max(places), y, y, "whisker")] if places else []
     title = f"{fit_on_line(engine)}: {', '.join(format_number(mean, '.4f') for mean in means)}"
-    return svg.add_tooltip(title, *lines, *(svg.draw_dot(x, y, "dot", 3) for x, y in points))
-
-
-#: The plot as fractions of the column, and its top and bottom in pixels.
-_LEFT, _WIDTH = 0.08, 0.9
-_PLOT_TOP, _PLOT_BOTTOM = 52.0, 272.0
-#: Labels closer than this, as a fraction of the width and in pixels, would overlap.
-_NEAR, _LINE = 0.35, 14.0
-#: From here on a label stands left of its point where both sides are free.
-_TURN = 0.6
-#: Pixels of a letter, and of the picture on a usual screen: the width of a label is estimated.
-_LETTER, _USUAL_WIDTH = 7.0, 640.0
+    return svg.add_tooltip(title, *line, *(svg.draw_dot(x, y, "dot", 3) for x in places))
 
 
 def draw_quality_and_price(summary: Summary) -> Chart | None:
-    """Return the first measure against the price of 1,000 queries, best first; None without a price."""
+    """Return the first measure and the price of 1,000 queries, best first; None without a price."""
     costs = summary.dimensions.get("costs")
     measure = summary.main_measure
     if not costs:
@@ -240,87 +223,44 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
     if not prices:
         return None
     name = name_mean(measure)
-    description = [
-        make_text(
-            "Mean {mean} against the price of 1,000 queries: the best engine is at the top, the cheapest at"
-            " the left.",
-            mean=name,
-        )
-    ]
+    description = [make_text("Mean {mean} and the price of 1,000 queries, the best engine first.", mean=name)]
     if others:
         names = build_text(Translator.list_names, others)
         description.append(
             make_text("Not shown, because the price or the mean is unknown: {names}.", names=names)
         )
     columns = [
-        Column(make_text("USD per 1,000 queries"), [usd for usd, _ in prices.values()], ",.2f"),
+        Column(_PRICE, [usd for usd, _ in prices.values()], ",.2f"),
         Column(Bilingual.repeat(name), [mean.value for _, mean in prices.values()]),
         Column(INTERVAL, [mean.interval for _, mean in prices.values()]),
     ]
-    title = make_text("Quality against price")
+    title = make_text("Quality and price")
     return svg.make_chart(
         "prices",
         title,
         join_sentences(description),
-        Picture(_PLOT_BOTTOM + 36, list(_draw_prices(prices, name))),
+        _draw_prices_picture(prices, name),
         ResultTable(title, ENGINE, list(map(display_text.isolate, prices)), columns),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Point:
-    """Where an engine and its interval are: a fraction of the width, and pixels from the top."""
-
-    engine: str
-    x: float
-    y: float
-    top: float
-    bottom: float
-
-
-def _draw_prices(prices: Mapping[str, tuple[float, ValueRange]], measure: str) -> Iterator[Markup]:
+def _draw_prices_picture(prices: Mapping[str, tuple[float, ValueRange]], measure: str) -> Picture:
+    """Return the means and, right of them, the prices as bars."""
     engines = [*prices][:MAX_ENGINES]
-    across = plot.make_axis([0.0, *(prices[engine][0] for engine in engines)])
-    up = plot.make_axis(number for engine in engines for number in prices[engine][1].numbers)
-    yield svg.draw_text(measure, "head", 0, 12)
-    yield svg.draw_legend(32, *plot.MEAN_LEGEND)
-    area = PlotArea(up, _LEFT, _WIDTH, _PLOT_TOP, _PLOT_BOTTOM)
-    yield area.draw_levels()
-    for tick in across.ticks:
-        x = _LEFT + _WIDTH * across.locate(tick)
-        yield svg.draw_text(across.format_tick(tick), "tick", x, _PLOT_BOTTOM + 16, "middle")
-    yield svg.draw_text(make_text("USD per 1,000 queries"), "note", _LEFT + _WIDTH, _PLOT_BOTTOM + 32, "end")
-    points = []
-    for engine in engines:
-        usd, mean = prices[engine]
-        x = _LEFT + _WIDTH * across.locate(usd)
-        y, low, high = map(area.find_height, (mean.value, *(mean.interval or (mean.value,) * 2)))
-        points.append(_Point(engine, x, y, high, low))
-        marks = [svg.draw_line(x, x, low, high, "whisker")] if mean.interval else []
-        title = f"{measure} {format_number(mean.value)} ({format_range(mean.interval)})"
-        title = f"{fit_on_line(engine)}: ${usd:,.2f}, {title}"
-        yield svg.add_tooltip(title, *marks, svg.draw_dot(x, y, "dot"))
-    # Labels are above all intervals: where one has to cross an interval, its outline interrupts that.
-    labels: list[tuple[float, float]] = []
-    for point in points:
-        y = point.y
-        # The best point is first, so a label moves down past those that are there.
-        while any(abs(point.x - x) < _NEAR and abs(y - top) < _LINE for x, top in labels):
-            y += 1
-        labels.append((point.x, y))
-        yield _draw_label(svg.shorten_name(point.engine, 20, engines), point.x, y, points)
-    yield from svg.note_omitted_engines(len(prices), _PLOT_BOTTOM + 32)
-
-
-def _draw_label(name: str, x: float, y: float, points: Sequence[_Point]) -> Markup:
-    """Return the label of the point at (x, y), on the side where no other interval crosses it, if any."""
-    width = (8 + _LETTER * len(name)) / _USUAL_WIDTH
-    right, left = (x, x + width), (x - width, x)
-    sides = [right, left] if x < _TURN else [left, right]
-    fitting = [side for side in sides if side[0] >= 0 and side[1] <= 1]
-    near = [at.x for at in points if at.x != x and at.top - _LINE / 2 <= y <= at.bottom + _LINE / 2]
-    free = [(low, high) for low, high in fitting if not any(low <= other <= high for other in near)]
-    if [*free, *fitting, *sides][0] == right:
-        return svg.draw_inset(x, 1 - x, svg.draw_text(name, "name outlined", "8", y + 4))
-    text_at_end = svg.draw_text(name, "name outlined", "-8", y + 4, "end")
-    return svg.draw_inset(0, x, svg.draw_inset(1, 0, text_at_end))
+    bottom = _TOP + ROW_HEIGHT * len(engines)
+    quality = plot.make_axis(number for engine in engines for number in prices[engine][1].numbers)
+    price = plot.make_axis([0.0, *(prices[engine][0] for engine in engines)], 2)
+    means = PlotArea(quality, plot.MARKS_START, 0.3, _TOP, bottom)
+    bars = PlotArea(price, 0.7, 0.16, _TOP, bottom)
+    rows = list(zip(engines, means.list_rows(len(engines)), strict=True))
+    marks = (plot.draw_whisker(quality, y, prices[engine][1], "dot") for engine, y in rows)
+    parts = [
+        svg.draw_text(measure, "head", 0, 12),
+        svg.draw_text(_PRICE, "note", 1, 36, "end"),
+        svg.draw_legend(32, *plot.MEAN_LEGEND),
+        *means.draw_rows(engines, marks, [f"{prices[engine][0]:,.2f}" for engine in engines]),
+        bars.draw_grid(ends=True),
+        bars.place(svg.draw_box(0, price.locate(prices[engine][0]), y - 5, 10, "bar") for engine, y in rows),
+        *svg.note_omitted_engines(len(prices), bottom + AXIS_HEIGHT + 16),
+    ]
+    return Picture(bottom + AXIS_HEIGHT + (24 if len(prices) > len(engines) else 0), parts)

@@ -17,9 +17,8 @@ from judge.report.display_text import set_minus_signs
 _FLAT = 1e-9
 #: How much is shown around values that are all the same.
 _AROUND = 0.1
-#: The largest width of the names of the rows, as a fraction of the column, and the gap after it.
-_NAMES, NAMES_GAP = 0.31, 0.03
-_BRIEF_NAME_COLUMNS = 15
+#: The width of the names of rows, as a fraction of the column, and where the marks after them start.
+NAMES_WIDTH, MARKS_START = 0.31, 0.34
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +186,7 @@ class PlotArea:
     ) -> Iterator[Markup]:
         """Yield the names of the rows, the grid, the marks, and a number at the right edge of each row."""
         rows = self.list_rows(len(names))
-        yield from draw_row_names(names, rows, self.x - NAMES_GAP)
+        yield draw_row_names(names, rows)
         yield self.draw_grid()
         yield self.place(marks)
         yield from (
@@ -195,25 +194,10 @@ class PlotArea:
         )
 
 
-def draw_row_names(names: Sequence[str], rows: Iterable[float], width: float) -> Iterator[Markup]:
-    """Yield the names of engines left of their rows, around the heights `rows`, in `width` of the column."""
-    return (
-        svg.draw_row_label(name, _BRIEF_NAME_COLUMNS, width, y, names)
+def draw_row_names(names: Sequence[str], rows: Iterable[float], height: float = svg.ROW_HEIGHT) -> Markup:
+    """Return the names of engines left of their rows of a `height`, around the heights `rows`."""
+    class_ = "row" if height >= svg.ROW_HEIGHT else "row single"
+    return svg.join_markup(
+        svg.draw_label(name, class_, 0, y - height / 2, NAMES_WIDTH, height)
         for name, y in zip(names, rows, strict=True)
     )
-
-
-def place_marks(
-    names: Sequence[str], end: float, limit: int = _BRIEF_NAME_COLUMNS, indent: float = 0
-) -> tuple[float, float]:
-    """Return x and width of the marks, which end at `end`: they begin after the longest of the names.
-
-    `limit` and `indent` are those of `draw_row_label`.
-    """
-    widths = []
-    for columns, pixels in ((limit, svg.NARROW_PAGE), (2 * limit, svg.WIDE_PAGE)):
-        columns = svg.fit_names(names, columns, _NAMES * pixels - indent)
-        shortened = (svg.shorten_name(name, columns, names) for name in names)
-        widths.append((indent + max(map(svg.estimate_width, shortened), default=0.0)) / pixels)
-    x = min(_NAMES, max(widths)) + NAMES_GAP
-    return x, end - x

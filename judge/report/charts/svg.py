@@ -6,27 +6,16 @@ pixels. Elements have classes and no styles: charts.css holds the styles.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from os.path import commonprefix
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from judge.characters import count_columns
 from judge.messages import Bilingual, make_text
 from judge.report import display_text
 from judge.report.result_tables import ResultTable
 
 #: How a page names the languages.
 _LANGS = {"en": "en", "zh": "zh-Hans"}
-_ELLIPSIS = "…"
-_LABEL_HEIGHT = 22
-#: The pixels of a column on a telephone, and on the narrowest page with longer names.
-NARROW_PAGE, WIDE_PAGE = 330.0, 600.0
-#: The pixels of letters in DejaVu Sans, which is wider than the fonts of most systems.
-_LETTER, _CAPITAL, _WIDE_LETTER, _NARROW_LETTER = 7.7, 9.4, 12.0, 5.0
-#: Names are not shortened to fewer columns than this.
-_FEWEST_COLUMNS = 5
 #: How many engines a picture shows; its table has all.
 MAX_ENGINES = 12
 #: What each grade of a scale is called in a word or two, from grade 0 up.
@@ -76,29 +65,13 @@ def format_percent(fraction: float) -> str:
     return f"{format_length(100 * fraction)}%"
 
 
-def shorten_name(text: str, limit: int, other_names: Iterable[str] = ()) -> str:
-    """Return untrusted text in at most `limit` columns, with both ends; a Chinese character takes two.
-
-    Where `other_names` have the same ends, the result begins at a place where all of them differ, or ends
-    with a number if there is no such place.
-    """
-    text, *others = map(display_text.fit_on_line, (text, *other_names))
-    short = display_text.shorten_middle(text, limit)
-    alike = sorted(name for name in {text, *others} if display_text.shorten_middle(name, limit) == short)
-    if len(alike) == 1:
-        return short
-    # Sorted names differ from their neighbours at every place where two of them differ.
-    for start in sorted({len(commonprefix(pair)) for pair in pairwise(alike)}, reverse=True):  # noqa: RUF071  # of characters
-        # Before a difference at the end is text, too.
-        starts = {name: max(0, min(start, len(name) - limit // 2 + 1)) for name in alike}
-        results = {
-            name: _ELLIPSIS + display_text.shorten_middle(name[at:], limit - 1, limit - 2)
-            for name, at in starts.items()
-        }
-        if len({*results.values()}) == len(alike):
-            return results[text]
-    number = f" #{alike.index(text) + 1}"
-    return display_text.shorten_middle(text, limit - len(number)) + number
+def _list_forms(text: Bilingual | str, class_: str | None) -> list[tuple[str, str | None, str | None]]:
+    """Return the words, the class and the lang of each element for a text; one where both are equal."""
+    texts = Bilingual.repeat(text) if isinstance(text, str) else text
+    if texts.en == texts.zh:
+        return [(texts.en, class_, None)]
+    prefix = f"{class_} " if class_ else ""
+    return [(words, prefix + lang, _LANGS[lang]) for lang, words in texts._asdict().items()]
 
 
 def draw_text(
@@ -106,85 +79,31 @@ def draw_text(
 ) -> Markup:
     """Return a text of `class_`; `x` is a fraction of the width, or pixels as text.
 
-    A text in both languages is two elements, of which the page shows one; one where they are equal.
+    A text in both languages is two elements, of which the page shows one.
     """
     place = format_percent(x) if isinstance(x, float | int) else x
-    texts = Bilingual.repeat(text) if isinstance(text, str) else text
-    forms: list[tuple[str, str, str | None]] = [(texts.en, class_, None)]
-    if texts.en != texts.zh:
-        forms = [(words, f"{class_} {lang}", _LANGS[lang]) for lang, words in texts._asdict().items()]
     return join_markup(
         make_tag("text", words, class_=classes, lang=lang, x=place, y=y, text_anchor=anchor)
-        for words, classes, lang in forms
+        for words, classes, lang in _list_forms(text, class_)
     )
 
 
-def estimate_width(text: str) -> float:
-    """Return about how many pixels a text takes in a wide font."""
-    return sum(map(_estimate_letter, text))
-
-
-def _estimate_letter(char: str) -> float:
-    if count_columns(char) == 2 or char in "mwMW@%…":
-        return _WIDE_LETTER
-    if char in "fijlrtI.,:;'|!/()[]- ":
-        return _NARROW_LETTER
-    return _CAPITAL if char.isupper() else _LETTER
-
-
-def fit_names(names: Iterable[str], limit: int, pixels: float) -> int:
-    """Return with how many columns, at most `limit`, all shortened names fit into `pixels`."""
-    names = [*names]
-    limits = range(limit, _FEWEST_COLUMNS, -1)
-    fits = (
-        columns
-        for columns in limits
-        # A column made for a name holds it: the sum of its letters may differ from the width by rounding.
-        if all(estimate_width(shorten_name(name, columns, names)) < pixels + 0.1 for name in names)
-    )
-    return next(fits, _FEWEST_COLUMNS)
-
-
-def draw_name(
-    text: str,
-    limit: int,
-    class_: str,
-    x: float | str,
-    y: float,
-    other_names: Sequence[str] = (),
-    wide_limit: int | None = None,
+def draw_label(
+    text: Bilingual | str, class_: str, x: float, y: float, width: float, height: float = ROW_HEIGHT
 ) -> Markup:
-    """Return an untrusted name that differs from `other_names`; its tooltip holds the whole name.
+    """Return a name, or a text with names, in a box: `x` and `width` are fractions of the width.
 
-    The name takes at most `limit` columns on a narrow page, and `wide_limit` (None: twice as many) on a wide
-    one.
+    A long one breaks into two lines, or is cut with an ellipsis as charts.css says; the tooltip of a name has
+    all of it. A name may be untrusted.
     """
-    title = make_tag("title", display_text.fit_on_line(text))
-    place = format_percent(x) if isinstance(x, float | int) else x
-    brief, ample = (shorten_name(text, columns, other_names) for columns in (limit, wide_limit or 2 * limit))
-    forms = [(brief, class_)] if brief == ample else [(brief, f"{class_} brief"), (ample, f"{class_} ample")]
-    return join_markup(
-        make_tag("text", title, short, class_=classes, x=place, y=y) for short, classes in forms
+    name = display_text.fit_on_line(text) if isinstance(text, str) else None
+    forms = (
+        make_tag("bdi", words, class_=lang_class, lang=lang)
+        for words, lang_class, lang in _list_forms(name or text, None)
     )
-
-
-def draw_row_label(
-    text: str, limit: int, width: float, y: float, other_names: Sequence[str], indent: int = 0
-) -> Markup:
-    """Return the untrusted name of a row around height `y`, within `width` of the column.
-
-    It differs from the `other_names` of rows. It has at most `limit` columns on a narrow page, and twice as
-    many on a wide one; fewer, where the names do not fit.
-    """
-    names = [text, *other_names]
-    brief, ample = (
-        fit_names(names, columns, width * pixels - indent)
-        for columns, pixels in ((limit, NARROW_PAGE), (2 * limit, WIDE_PAGE))
-    )
-    name = draw_name(text, brief, "name", str(indent), _LABEL_HEIGHT / 2 + 4, other_names, ample)
-    return make_tag(
-        "svg", name, x="0%", y=y - _LABEL_HEIGHT / 2, width=format_percent(width), height=_LABEL_HEIGHT
-    )
+    label = make_tag("div", *forms, class_=f"label {class_}", title=name)
+    across = {"x": format_percent(x), "width": format_percent(width)}
+    return make_tag("foreignObject", label, **across, y=y, height=height)
 
 
 def draw_line(x1: float, x2: float, y1: float, y2: float, class_: str) -> Markup:
