@@ -7,7 +7,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from judge.characters import make_natural_key
@@ -134,7 +133,7 @@ def print_query(entry: QueryEntry, engines: Iterable[str], console: Console) -> 
             console.print(Text.assemble((f"{snippet.rank:>{_INDENT - 2}}. ", "bold"), first))
             body = Text(escape_hidden(text.snippet), style="dim")
             for line in (*others, body, *_format_judgments(snippet.judgments)):
-                console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))
+                console.print(Text(" " * _INDENT).append(line))
 
 
 def _format_engine(name: str, engine: EngineEntry) -> Text:

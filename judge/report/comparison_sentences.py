@@ -34,23 +34,13 @@ MAX_COMPARISONS = 6
 
 def warn_few_queries(t: Translator, summary: Summary) -> str:
     """Return the warning about intervals over few queries; empty when there are enough."""
-    counts = [
-        comparison.n for comparison in summary.select_comparisons(summary.deciding_measure) if comparison.n
-    ]
-    few = [n for n in counts if n < _FEW_QUERIES]
-    if 0 < len(few) < len(counts):
-        return t(
-            "Intervals of pairs with fewer than {few} shared queries ({count:,} of {pairs:,} pairs of"
-            " engines) are approximate and show only large differences.",
-            few=_FEW_QUERIES,
-            count=len(few),
-            pairs=len(counts),
-        )
+    comparisons = summary.select_comparisons(summary.deciding_measure)
     means = (engine.measures[summary.measures[0]] for engine in summary.engines.values())
-    if min(counts or (mean.n for mean in means if mean.ci95), default=_FEW_QUERIES) >= _FEW_QUERIES:
+    counts = [row.n for row in comparisons if row.n] or [mean.n for mean in means if mean.ci95]
+    if min(counts, default=_FEW_QUERIES) >= _FEW_QUERIES:
         return ""
     return t(
-        "With fewer than {few} queries, intervals are approximate and show only large differences.",
+        "Intervals over fewer than {few} queries are approximate and show only large differences.",
         few=_FEW_QUERIES,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import floor, log10
-from typing import Literal, NamedTuple, Self, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
 from judge.analysis.summary import Summary
@@ -15,7 +15,6 @@ from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.intervals import Interval
 from judge.measure.measures import name_mean
-from judge.measure.numeric import TIE
 from judge.measure.segments import SegmentMean
 from judge.messages import Bilingual, Translator, build_text, make_text, round_count
 from judge.report.comparison_sentences import is_unsure
@@ -101,10 +100,6 @@ class ResultTable:
     more: int = 0
     short_title: Bilingual | None = None
 
-    def join(self, other: Self) -> Self:
-        """Return this table followed by the columns of another one of the same rows."""
-        return replace(self, columns=(*self.columns, *other.columns))
-
     def list_columns(self, place: Place) -> list[Column]:
         """Return the columns that are shown in a place."""
         return [column for column in self.columns if column.only in (None, place)]
@@ -161,25 +156,12 @@ def iter_mean_columns(
     only: Place | None = None if in_column is None else "page"
     intervals = [mean.ci95 for mean in means]
     yield Column(INTERVAL, intervals, format_spec, note, only, is_beside=True, is_under=True)
-    bounds = [_format_bounds(mean) for mean in means]
-    if any(bounds):
-        yield Column(make_text("worst case"), bounds, only="page", is_under=True)
     if in_column is None:
         note = make_text("queries: the number of queries in the mean")
         yield Column(make_text("queries"), counts, ",", note, is_beside=True)
     else:
         texts = [f"n = {count:,}" if count else None for count in own_counts]
         yield Column(make_text("queries"), texts, only="page", is_under=True)
-
-
-def _format_bounds(mean: MeasureMean | SegmentMean | DimensionMean) -> Bilingual | None:
-    """Return the range that unjudged snippets leave a mean; None where they leave none."""
-    if not isinstance(mean, MeasureMean) or mean.mean is None:
-        return None
-    low, high = mean.bounds
-    if low is None or high is None or max(mean.mean - low, high - mean.mean) <= TIE:
-        return None
-    return make_text("worst case {range}", range=format_range(mean.bounds, ".4f"))
 
 
 def make_engines_table(summary: Summary, measures: Container[str] = ()) -> ResultTable:
@@ -298,18 +280,12 @@ def _list_plans(comparisons: Sequence[PairComparison]) -> list[Column]:
         "needed: how many queries separate the pair, if the true difference is the largest in its"
         " interval; no value: the run has that many, or the pair has no t test"
     )
-    doubled = [row.detectable_doubled for row in comparisons]
     counts = [row.at_least_queries and round_count(row.at_least_queries) for row in comparisons]
     plan = [
         Column(Bilingual.repeat("d_z"), [row.d_z for row in comparisons], "+.2f", d_z, only="terminal"),
         Column(make_text("detectable"), [row.detectable for row in comparisons], ".3f", detectable),
-        Column(make_text("twice"), doubled, ".3f", twice, only="terminal"),
         Column(
-            make_text("twice"),
-            [None if value is None else make_text("twice {value:.3f}", value=value) for value in doubled],
-            note=twice,
-            only="page",
-            is_under=True,
+            make_text("twice"), [row.detectable_doubled for row in comparisons], ".3f", twice, only="terminal"
         ),
         Column(make_text("needed"), counts, note=needed, only="terminal"),
     ]
@@ -330,7 +306,7 @@ def iter_comparison_tables(summary: Summary) -> Iterator[ResultTable]:
         is_deciding = measure == summary.deciding_measure
         limit = MAX_COMPARISONS if is_deciding else _MAX_DESCRIPTIVE
         figures, plan = make_comparison_tables(summary, measure, limit)
-        yield replace(figures.join(plan), names=plan.names)
+        yield replace(figures, names=plan.names, columns=[*figures.columns, *plan.columns])
 
 
 def list_comparison_notes(tables: Sequence[ResultTable]) -> list[Bilingual]:

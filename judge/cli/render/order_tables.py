@@ -52,9 +52,7 @@ def _make_table(rows: Iterable[Sequence[str]], name: str, *others: str) -> Table
     """Return a table of differences of engines, which fits 80 columns by headings of two lines."""
     p_value, order = (heading.replace(" ", "\n") for heading in (t("adjusted p"), t("assessor's order")))
     titles = name, t("assessor"), t("corrected"), t("95% interval"), p_value, *others, order
-    table = make_table(titles, rows)
-    table.columns[-1].justify = "left"
-    return table
+    return make_table(titles, rows)
 
 
 def _list_cells(

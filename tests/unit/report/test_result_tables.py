@@ -96,9 +96,5 @@ def test_a_page_has_signs_of_its_own_and_small_lines_under_a_value() -> None:
     }
 
 
-def test_a_table_joins_another_one_and_lists_what_its_columns_mean() -> None:
-    joined = TABLE.join(ResultTable(TABLE.caption, TABLE.names_title, TABLE.names, TABLE.columns[2:4]))
-    titles = [column.title.en for column in joined.list_columns("page")]
-    assert titles == ["mean", "interval", "p", "result", "p"]
-    assert joined.list_notes("terminal") == [("p: chance", "p：偶然")] * 2
-    assert joined.more == 3
+def test_a_table_lists_what_its_columns_mean() -> None:
+    assert TABLE.list_notes("terminal") == [("p: chance", "p：偶然")]
