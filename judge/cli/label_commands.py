@@ -127,7 +127,12 @@ def agree(
     Shows what its errors do to the scores of the engines. --plan draws the queries to label, --plan-pairs
     single pairs.
     """
+    from judge import api
     from judge.analysis.pair_plan import DrawOptions
+    from judge.analysis.planned_order import PlannedComparison
+    from judge.cli.render import agreement_tables, order_tables
+    from judge.cli.render.tables import print_parts
+    from judge.runs.folder import translate_run_errors
 
     if not run.exists():
         raise InputError(
@@ -136,35 +141,32 @@ def agree(
     if trec_runs:
         trec_runs, more = [*trec_runs, *map(Path, more or ())], None
     names = [*(engines or ()), *(more or ())]
-    sources = [
-        (option.opts[0], context.get_parameter_source(str(option.name))) for option in context.command.params
-    ]
-    typed = [
-        flag for flag, source in sources if flag.startswith("--") and source and source.name == "COMMANDLINE"
-    ]
-    if names and "--engines" not in typed:  # their names alone
-        typed.append("--engines")
-    _check_form(run, typed)
+    _check_form(context, run, names_engines=bool(names))
     if not qrels_files:
         if plan:
             _plan_labels(run, _parse_count(plan), seed or 0, out)
         else:
             _plan_pairs(run, names, measure, DrawOptions(plan_pairs, half_width, seed or 0, rounds or 1), out)
         return
+    qrels, *others = qrels_files
+    if others:  # the last one would count
+        raise InputError(
+            "--qrels takes one file, and there are {count}; put all labels in one", count=len(qrels_files)
+        )
     scale = cast("ScaleName | None", labels_scale)
-    result = _compare_labels(run, qrels_files, plan, measure, trec_runs, depth, scale, is_complete=complete)
+    result: LabelAgreement | PlannedComparison
+    if plan:
+        result = api.decide_order(run, qrels, plan, scale)
+    elif run.is_file():
+        measures = [measure] if measure else None
+        result = api.agree_label_files(
+            run, qrels, trec_runs or [], depth or 10, measures, scale, is_complete=complete
+        )
+    else:
+        result = api.agree(run, qrels, scale)
     if json:
         print_json(result)
-    else:
-        _print_comparison(result, run, measure)
-
-
-def _print_comparison(result: LabelAgreement | PlannedComparison, run: Path, measure: str | None) -> None:
-    from judge.analysis.planned_order import PlannedComparison
-    from judge.cli.render import agreement_tables, order_tables
-    from judge.cli.render.tables import print_parts
-    from judge.runs.folder import translate_run_errors
-
+        return
     with translate_run_errors(run):
         if isinstance(result, PlannedComparison):
             print_parts(order_tables.iter_decision_parts(result))
@@ -172,37 +174,19 @@ def _print_comparison(result: LabelAgreement | PlannedComparison, run: Path, mea
             print_parts(agreement_tables.iter_agreement_parts(result, run, measure))
 
 
-def _compare_labels(
-    run: Path,
-    qrels_files: Sequence[Path],
-    plan: Sequence[str] | None,
-    measure: str | None,
-    trec_runs: Sequence[Path] | None,
-    depth: int | None,
-    scale: ScaleName | None,
-    *,
-    is_complete: bool,
-) -> LabelAgreement | PlannedComparison:
-    """Compare the labels of a file with a run, with a file of grades, or by the files of a `plan`."""
-    from judge import api
+def _check_form(context: typer.Context, run: Path, *, names_engines: bool) -> None:
+    """Raise InputError unless the options that were typed are those of one form of the command.
 
-    qrels, *others = qrels_files
-    if others:  # the last one would count
-        raise InputError(
-            "--qrels takes one file, and there are {count}; put all labels in one", count=len(qrels_files)
-        )
-    if not plan:
-        if not run.is_file():
-            return api.agree(run, qrels, scale)
-        measures = [measure] if measure else None
-        return api.agree_label_files(
-            run, qrels, trec_runs or [], depth or 10, measures, scale, is_complete=is_complete
-        )
-    return api.decide_order(run, qrels, plan, scale)
-
-
-def _check_form(run: Path, options: Sequence[str]) -> None:
-    """Raise InputError unless the `options` that were typed are those of one form of the command."""
+    Engines may be named without --engines.
+    """
+    sources = [
+        (option.opts[0], context.get_parameter_source(str(option.name))) for option in context.command.params
+    ]
+    options = [
+        flag for flag, source in sources if flag.startswith("--") and source and source.name == "COMMANDLINE"
+    ]
+    if names_engines and "--engines" not in options:
+        options.append("--engines")
     draws = [form for form in _FORMS if _FORMS[form][0] in options and _FORMS[form][0] != "--qrels"]
     if "--qrels" in options:
         form = "RUN --qrels FILE --plan PLAN" if "--plan" in options else "RUN --qrels FILE"

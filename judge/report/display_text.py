@@ -218,15 +218,12 @@ _UNBROKEN = 20
 _WORD_ENDS = rf"(?<=[\s_./:@+\-{HAN}])(?!\Z)"
 
 
-def shorten_middle(text: str, limit: int, first: int | None = None) -> str:
-    """Return `text` in at most `limit` columns with an ellipsis in the middle; a Chinese character takes two.
-
-    Its beginning takes `first` columns, else half.
-    """
+def shorten_middle(text: str, limit: int) -> str:
+    """Return `text` in at most `limit` columns with an ellipsis in the middle; a Chinese character takes two."""
     if count_columns(text) <= limit:
         return text
     widths = [count_columns(char) for char in text]
-    head = bisect_right(list(accumulate(widths)), limit // 2 if first is None else first)
+    head = bisect_right(list(accumulate(widths)), limit // 2)
     tail = bisect_right(list(accumulate(widths[::-1])), limit - 1 - sum(widths[:head]))
     return f"{text[:head]}…{text[len(text) - tail :]}"
 
