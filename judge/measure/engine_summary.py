@@ -99,9 +99,9 @@ class EngineSummary:
         return self.answered / self.queries if self.queries else 0.0
 
     @property
-    def unanswered(self) -> int:
-        """The number of queries that failed or have no ranking."""
-        return self.errors + self.absent
+    def unanswered_share(self) -> float:
+        """The share of the queries that failed or have no ranking."""
+        return (self.errors + self.absent) / self.queries if self.queries else 0.0
 
 
 def summarise_engines(

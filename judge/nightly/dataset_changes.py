@@ -233,28 +233,30 @@ def _name_error(engine: str, errors: Mapping[str, str]) -> Message:
 
 
 def find_unavailable(
-    tonight: _Engines, baseline: _Engines, max_missing: float, errors: Mapping[str, str]
+    tonight: _Engines, baseline: _Engines | None, max_missing: float, errors: Mapping[str, str]
 ) -> dict[str, str]:
     """Return a sentence for each engine that gave far fewer answers than at the baseline.
 
     A request that failed and a query without a ranking are missing answers. So are empty ones when they
-    become as many: an interface that changed is a more frequent cause than a bad ranking.
+    become as many: an interface that changed is a more frequent cause than a bad ranking. Without a baseline,
+    empty ones are answers.
     """
     sentences: dict[str, str] = {}
-    for engine in sorted(baseline.keys() & tonight.keys(), key=make_natural_key):
-        before, now = baseline[engine], tonight[engine]
+    engines = tonight.keys() if baseline is None else tonight.keys() & baseline.keys()
+    for engine in sorted(engines, key=make_natural_key):
+        now, before = tonight[engine], baseline[engine] if baseline else None
+        missing = before.answered_share - now.answered_share if before else now.unanswered_share
         no_snippet_share = now.no_snippet_share or 0.0
-        if before.answered_share - now.answered_share > max_missing:
+        if missing > max_missing:
             sentences[engine] = Message(
-                "{engine}: returned results for {now.answered_share:.0%} of the queries,"
-                " {before.answered_share:.0%} at the baseline ({now.empty:,} empty, {now.absent:,} without a"
-                " row, {now.errors:,} failed{why})",
+                "{engine}: returned results for {now.answered_share:.0%} of the queries{then} ({now.empty:,}"
+                " empty, {now.absent:,} without a row, {now.errors:,} failed{why})",
                 engine=engine,
                 now=now,
-                before=before,
+                then=Message(", {share:.0%} at the baseline", share=before.answered_share) if before else "",
                 why=_name_error(engine, errors),
             )
-        elif no_snippet_share - (before.no_snippet_share or 0.0) > _LOST_TEXT:
+        elif before and no_snippet_share - (before.no_snippet_share or 0.0) > _LOST_TEXT:
             sentences[engine] = Message(
                 "{engine}: {share:.0%} of its results have no text but their title, perhaps because a field"
                 " was renamed",
@@ -313,21 +315,6 @@ def find_removed_engines(
             again=again,
             command=to_accept,
         )
-
-
-def find_missing_answers(engines: _Engines, max_missing: float, errors: Mapping[str, str]) -> dict[str, str]:
-    """Return a sentence for each engine that did not answer on a night without a baseline."""
-    return {
-        engine: Message(
-            "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.absent:,}"
-            " without a row, {now.errors:,} failed{why})",
-            engine=engine,
-            now=engines[engine],
-            why=_name_error(engine, errors),
-        )
-        for engine in sorted(engines, key=make_natural_key)
-        if engines[engine].unanswered > max_missing * engines[engine].queries
-    }
 
 
 def describe_unanswered_queries(engines: _Engines, errors: Mapping[str, str]) -> Iterator[str]:

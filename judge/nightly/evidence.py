@@ -233,11 +233,8 @@ def _find_frequent_errors(run: RunResult) -> dict[str, str]:
 def _find_unavailable_engines(context: NightContext, run: RunResult) -> Mapping[str, str]:
     """Return a sentence for each engine that lacks answers; the last one ends with what to do."""
     errors, engines = _find_frequent_errors(run), run.summary.engines
-    max_missing = context.options.max_missing
-    if context.baseline:
-        unavailable = dataset_changes.find_unavailable(engines, context.baseline.engines, max_missing, errors)
-    else:
-        unavailable = dataset_changes.find_missing_answers(engines, max_missing, errors)
+    baseline = context.baseline.engines if context.baseline else None
+    unavailable = dataset_changes.find_unavailable(engines, baseline, context.options.max_missing, errors)
     if not unavailable:
         return {}
     last = [*unavailable][-1]

@@ -8,7 +8,6 @@ from judge.measure.engine_summary import EngineSummary
 from judge.nightly.dataset_changes import (
     describe_new_empty_lists,
     describe_unanswered_queries,
-    find_missing_answers,
     find_removed_engines,
     find_unavailable,
     find_without_text,
@@ -191,11 +190,11 @@ def test_a_possible_drop_is_a_reason_of_assessor_drift() -> None:
 
 def test_without_a_baseline_an_engine_that_broke_is_said_all_the_same() -> None:
     engines = {"bing": make_engine(100), "brave": make_engine(90, errors=10)}
-    assert find_missing_answers(engines, 0.1, {"brave": "HTTP 500"}) == {}
+    assert find_unavailable(engines, None, 0.1, {"brave": "HTTP 500"}) == {}
     engines["brave"] = make_engine(80, errors=15, absent=5)
-    texts = find_missing_answers(engines, 0.1, {"brave": "HTTP 500"})
-    counts = "5 without a row, 15 failed, most often HTTP 500"
-    assert texts == {"brave": f"brave: gave no answer to 20 of 100 queries ({counts})"}
+    texts = find_unavailable(engines, None, 0.1, {"brave": "HTTP 500"})
+    counts = "0 empty, 5 without a row, 15 failed, most often HTTP 500"
+    assert texts == {"brave": f"brave: returned results for 80% of the queries ({counts})"}
 
 
 def test_what_was_left_unanswered_is_said_however_little_it_is() -> None:
