@@ -317,34 +317,31 @@ def find_removed_engines(
         )
 
 
-def describe_unanswered_queries(engines: _Engines, errors: Mapping[str, str]) -> Iterator[str]:
-    """Yield on how many queries engines failed, however few: scores are over the other queries.
+def describe_missing_answers(
+    tonight: _Engines, baseline: _Engines, errors: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield on how many queries engines failed, or returned an empty list more often than at the baseline.
 
-    A warning about the dataset counts queries without a row.
+    However few they are: scores are over the other queries. A warning about the dataset counts queries
+    without a row.
     """
-    for engine in sorted(engines, key=make_natural_key):
-        results = engines[engine]
-        if results.errors:
+    for engine in sorted(tonight, key=make_natural_key):
+        now, before = tonight[engine], baseline.get(engine)
+        if now.errors:
             yield Message(
                 "{engine}: failed on {now.errors:,} of {now.queries:,} queries{why}",
                 engine=engine,
-                now=results,
+                now=now,
                 why=_name_error(engine, errors),
             )
-        elif not (results.answered or results.absent):
+        elif not (now.answered or now.absent):
             yield Message(
                 "{engine}: returned no result for any of {queries:,} queries, so this night cannot be the"
                 " baseline; check the settings of the engine",
                 engine=engine,
-                queries=results.queries,
+                queries=now.queries,
             )
-
-
-def describe_new_empty_lists(tonight: _Engines, baseline: _Engines) -> Iterator[str]:
-    """Yield the engines that returned an empty list more often than at the baseline, however little."""
-    for engine in sorted(baseline.keys() & tonight.keys(), key=make_natural_key):
-        before, now = baseline[engine], tonight[engine]
-        if now.answered and now.empty * before.queries > before.empty * now.queries:
+        if before and now.answered and now.empty * before.queries > before.empty * now.queries:
             yield Message(
                 "{engine}: an empty list for {now.empty:,} of {now.queries:,} queries, {before.empty:,} of"
                 " {before.queries:,} at the baseline; an empty list has the score 0",

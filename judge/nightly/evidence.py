@@ -185,9 +185,8 @@ def collect_remarks(context: NightContext, judged_night: JudgedNight, evidence: 
         engines = {
             name: engine for name, engine in run.summary.engines.items() if name not in evidence.unavailable
         }
-        yield from dataset_changes.describe_unanswered_queries(engines, _find_frequent_errors(run))
-        if context.baseline:
-            yield from dataset_changes.describe_new_empty_lists(engines, context.baseline.engines)
+        baseline = context.baseline.engines if context.baseline else {}
+        yield from dataset_changes.describe_missing_answers(engines, baseline, _find_frequent_errors(run))
     yield from evidence.remarks
     if evidence.query_drift and evidence.suspended:
         yield Message("the regression test was not run, so this night reports no regression")

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from judge.measure.engine_summary import EngineSummary
 from judge.nightly.dataset_changes import (
-    describe_new_empty_lists,
-    describe_unanswered_queries,
+    describe_missing_answers,
     find_removed_engines,
     find_unavailable,
     find_without_text,
@@ -204,7 +203,7 @@ def test_what_was_left_unanswered_is_said_however_little_it_is() -> None:
         "c": make_engine(98, absent=2),  # a warning about the dataset says this
         "d": make_engine(0, empty=9),
     }
-    assert list(describe_unanswered_queries(engines, {"a": "HTTP 500: boom"})) == [
+    assert list(describe_missing_answers(engines, {}, {"a": "HTTP 500: boom"})) == [
         "a: failed on 5 of 100 queries, most often HTTP 500: boom",
         "d: returned no result for any of 9 queries, so this night cannot be the baseline; check the settings"
         " of the engine",
@@ -215,7 +214,7 @@ def test_empty_lists_that_the_baseline_did_not_have_are_named() -> None:
     """Six of 60 queries are too few for a test of the mean, and the reader must still see them."""
     tonight = {"a": make_engine(54, empty=6), "b": make_engine(55, empty=5), "new": make_engine(1, empty=1)}
     baseline = {"a": make_engine(60), "b": make_engine(110, empty=10), "gone": make_engine(3)}
-    assert list(describe_new_empty_lists(tonight, baseline)) == [
+    assert list(describe_missing_answers(tonight, baseline, {})) == [
         "a: an empty list for 6 of 60 queries, 0 of 60 at the baseline; an empty list has the score 0"
     ]
 
