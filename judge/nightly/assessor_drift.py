@@ -30,7 +30,6 @@ from judge.measure.numeric import SUM_ROUNDING, Floats
 from judge.measure.resampling import SEED
 from judge.messages import Message, NameList
 from judge.nightly.record import CanaryResults, GradeComparison
-from judge.records import Judgment
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, load_run, load_summary, read_config
 from judge.runs.run_result import RunResult
@@ -120,17 +119,17 @@ def list_finished_canary_runs(night: Path) -> list[Path]:
 def load_canary_grades(folder: RunFolder) -> CanaryGrades:
     """Return the grades of the canary run in `folder`."""
     run = load_run(folder)
-    return _collect_grades(run.judgments, len(run.pool.pairs) * run.spec.repeats)
-
-
-def _collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrades:
     grades: dict[tuple[str, str], list[int]] = {}
-    for judgment in judgments:
+    for judgment in run.judgments:
         if judgment.grade is not None:
             grades.setdefault(judgment.key, []).append(judgment.grade)
-    served = frozenset(judgment.served_model for judgment in judgments if judgment.served_model)
-    unreadable = sum(judgment.error in ASSESSOR_ERRORS for judgment in judgments)
-    return CanaryGrades(grades, served, requested, sum(map(len, grades.values())), unreadable)
+    return CanaryGrades(
+        grades,
+        served=frozenset(judgment.served_model for judgment in run.judgments if judgment.served_model),
+        requested=len(run.pool.pairs) * run.spec.repeats,
+        judged=sum(map(len, grades.values())),
+        unreadable=sum(judgment.error in ASSESSOR_ERRORS for judgment in run.judgments),
+    )
 
 
 def check_canaries(
@@ -142,14 +141,11 @@ def check_canaries(
     configured differently, before judge.toml was corrected, is of another assessor. `has_same_settings` tells
     whether the assessor has the settings of the baseline.
     """
-    tonight = _collect_grades(run.judgments, run.summary.judgments)
-    earlier_runs = [
-        RunFolder(folder) for folder in list_canary_runs(run.folder.parent) if folder != run.folder
-    ]
-    identity = read_config(RunFolder(run.folder)).identity
-    earlier_grades = [
-        load_canary_grades(folder) for folder in earlier_runs if read_config(folder).identity == identity
-    ]
+    runs = [*map(RunFolder, list_canary_runs(run.folder.parent))]
+    identity = read_config(runs[-1]).identity
+    *earlier_grades, tonight = (
+        load_canary_grades(folder) for folder in runs if read_config(folder).identity == identity
+    )
     before = at_baseline or next(iter(earlier_grades), None)
     reasons: tuple[str, ...] = ()
     comparison, accepted = GradeComparison(), frozenset[str]()
@@ -169,7 +165,7 @@ def check_canaries(
         accepted = tonight.served - before.served if before.served and not reasons else accepted
     return CanaryCheck(
         run,
-        (run.summary, *map(load_summary, earlier_runs)),
+        (run.summary, *map(load_summary, runs[:-1])),
         tonight,
         _summarise_canaries(run, tonight, comparison, reasons),
         tuple(sorted(accepted)),
