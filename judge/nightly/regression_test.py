@@ -290,17 +290,16 @@ def transfer_grades(baseline: Sequence[Judgment], tonight: Sequence[Judgment]) -
     of these in turn, so that such pairs have about the same mean. Labels of people do not change.
     """
     tonight_by_key = {(*judgment.key, judgment.repeat): judgment for judgment in tonight}
+    both = [(judgment, tonight_by_key.get((*judgment.key, judgment.repeat))) for judgment in baseline]
     new_grades: dict[int | None, list[int]] = {}
-    for judgment in baseline:
-        now = tonight_by_key.get((*judgment.key, judgment.repeat))
+    for judgment, now in both:
         if now and now.grade is not None and judgment.grade is not None and LABEL not in judgment.flags:
             new_grades.setdefault(judgment.grade, []).append(now.grade)
     if not new_grades:
         return []
     in_turn = {grade: cycle(grades) for grade, grades in new_grades.items()}
     regraded = []
-    for judgment in baseline:
-        now = tonight_by_key.get((*judgment.key, judgment.repeat))
+    for judgment, now in both:
         if now is None and judgment.grade in in_turn and LABEL not in judgment.flags:
             now = replace(judgment, grade=next(in_turn[judgment.grade]))
         regraded.append(now or judgment)
