@@ -1,6 +1,5 @@
 """The input of a run by its options: dataset, measures and labels of people."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -128,36 +127,24 @@ def _make_row_format(config: Config) -> RowFormat:
         for option in config.columns:
             name, _, column = option.partition("=")
             name = name.strip()
-            if not column:
-                field = name if name in COLUMN_FIELDS else "snippet"
+            if not column or name not in COLUMN_FIELDS:
                 raise InputError(
-                    "--columns is {option!r}; it must name a field and its column, such as {example}",
+                    "--columns has {option!r}; it must name a field and its column, such as {example}; a"
+                    " field is one of {fields}{suggestion}",
                     option=option,
-                    example=OptionName(f"--columns {field}=COLUMN"),
-                )
-            if name not in COLUMN_FIELDS:
-                raise InputError(
-                    "--columns has the field {name!r}; a field is one of {fields}{suggestion}",
-                    name=name,
+                    example=OptionName("--columns snippet=COLUMN"),
                     fields=SeparatedNames(COLUMN_FIELDS),
                     suggestion=Message("; did you mean {name!r}?", name=f"{column}={name}")
                     if column in COLUMN_FIELDS
                     else suggest_name(name, COLUMN_FIELDS),
                 )
-            if columns[name] != column:
+            if columns[name] != column or list(columns.values()).count(column) > 1:
                 raise InputError(
-                    "--columns names the columns {column!r} and {other!r} for {name}; a field is in one"
-                    " column",
-                    column=column,
-                    other=columns[name],
+                    "--columns has {option!r} and another column for {name}, or another field in {column!r};"
+                    " a field is in one column, and a column holds one field",
+                    option=option,
                     name=name,
-                )
-        for column, count in Counter(columns.values()).items():
-            if count > 1:
-                raise InputError(
-                    "--columns names the column {column!r} for {names}; a column holds one field",
                     column=column,
-                    names=NameList(name for name in columns if columns[name] == column),
                 )
         if columns and config.trec_runs:
             raise InputError("--columns is for a dataset of rows; TREC files have no columns")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
@@ -114,24 +113,15 @@ def _read_parquet(path: Path, row_format: RowFormat, _: Warn) -> Iterator[InputR
             "{file}: Parquet needs pyarrow: {command}", file=path, command=advise_install("parquet")
         ) from None
     rank, snippet = row_format.find_column("rank"), row_format.find_column("snippet")
-    with text_files.translate_read_errors(path), text_files.open_bytes(path) as file:
-        packed = not file.seekable()  # gzip, whatever its name
-        content = io.BytesIO(file.read()) if packed else path
+    with text_files.open_archive(path) as content:
         try:
             source = parquet.ParquetFile(content)
             header = source.schema_arrow.names
             _check_header(str(path), header, row_format)
             number = unpacked = 0
-            max_bytes = max(text_files.MAX_UNPACKED, text_files.MAX_RATIO * path.stat().st_size)
             for batch in source.iter_batches(_BATCH_ROWS):
                 unpacked += sum(map(_count_bytes, batch.columns))
-                if unpacked > max_bytes:
-                    raise InputError(
-                        "{file}: unpacks to {unpacked:,} bytes, more than {max_bytes:,}; save it as CSV",
-                        file=path,
-                        unpacked=unpacked,
-                        max_bytes=max_bytes,
-                    )
+                text_files.check_unpacked_size(path, unpacked)
                 columns = [_list_values(path, *each) for each in zip(header, batch.columns, strict=True)]
                 for record in zip(*columns, strict=True):
                     number += 1

@@ -127,24 +127,19 @@ def _name_documents(links: Mapping[_DocumentKey, Sequence[str]]) -> dict[_Docume
             pages.setdefault(text, set()).add(page)
             texts.setdefault(page, set()).add(text)
 
-    first_page: dict[str, str] = {}
+    # Pages that are shown with one and the same text have the name of the first of them.
+    page_names: dict[str, str] = {}
+    first_pages: dict[str, str] = {}
     for page in sorted(texts):
-        if len(texts[page]) == 1:
-            first_page.setdefault(min(texts[page]), page)
+        text, *others = texts[page]
+        page_names[page] = page if others else first_pages.setdefault(text, page)
 
-    def name_page(page: str) -> str:
-        page_texts = texts.get(page, ())
-        return first_page[min(page_texts)] if len(page_texts) == 1 else page
-
-    def name_link(link: str) -> str:
-        names_of_pages = {name_page(page) for page in pages.get(link, ())}  # none, unless the link is a text
-        return names_of_pages.pop() if len(names_of_pages) == 1 else name_page(link)
-
-    names = {key: name_link(first) for key, (first, *_) in links.items()}
-    return {
-        key: link[2:] if link.startswith("1 ") else f"d-{hash_parts([link], 12)}"
-        for key, link in names.items()
-    }
+    names = {}
+    for key, (link, *_) in links.items():
+        of_text = {page_names[page] for page in pages.get(link, ())}  # none, unless the link is a text
+        name = of_text.pop() if len(of_text) == 1 else page_names.get(link, link)
+        names[key] = name[2:] if name.startswith("1 ") else f"d-{hash_parts([name], 12)}"
+    return names
 
 
 def _iter_documents(

@@ -8,9 +8,11 @@ import io
 import json
 import re
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
@@ -28,7 +30,7 @@ Warn = Callable[[str], object]
 #: The maximum number of characters of a line: a line holds one record.
 _MAX_LINE_CHARS = 64 << 20
 #: A gzip, XLSX or Parquet file may unpack to so many bytes, or so many times its own size if that is more.
-MAX_UNPACKED, MAX_RATIO = 1 << 30, 100
+_MAX_UNPACKED, _MAX_RATIO = 1 << 30, 100
 _CHUNK = 1 << 20
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -46,12 +48,25 @@ _JSON_DECODER = json.JSONDecoder(object_pairs_hook=make_object)
 _INVALID, _MARK_INVALID = "\udcff", "judge.mark_invalid"
 
 
+def check_unpacked_size(path: Path, unpacked: int, max_bytes: int | None = None) -> None:
+    """Raise InputError where a packed file unpacks to more than `max_bytes`, so that it fills no memory."""
+    if max_bytes is None:
+        max_bytes = max(_MAX_UNPACKED, _MAX_RATIO * path.stat().st_size)
+    if unpacked > max_bytes:
+        raise InputError(
+            "{file}: unpacks to more than {max_bytes:,} bytes; if that is intended, save it unpacked, or as"
+            " CSV",
+            file=path,
+            max_bytes=max_bytes,
+        )
+
+
 class _BoundedReader(io.RawIOBase):
     """The content of a gzip file; raises InputError after `max_bytes` bytes."""
 
-    def __init__(self, unpacked: IO[bytes], path: Path, max_bytes: int) -> None:
+    def __init__(self, unpacked: IO[bytes], path: Path, max_bytes: int | None) -> None:
         self._unpacked, self._path, self._max_bytes = unpacked, path, max_bytes
-        self._left = max_bytes
+        self._size = 0
 
     def readable(self) -> bool:
         """Return True."""
@@ -61,13 +76,8 @@ class _BoundedReader(io.RawIOBase):
         """Read into `buffer` and return the number of bytes."""
         content = self._unpacked.read(len(memoryview(buffer)))
         memoryview(buffer)[: len(content)] = content
-        self._left -= len(content)
-        if self._left < 0:
-            raise InputError(
-                "{file}: unpacks to more than {max_bytes:,} bytes; if that is intended, unpack it first",
-                file=self._path,
-                max_bytes=self._max_bytes,
-            )
+        self._size += len(content)
+        check_unpacked_size(self._path, self._size, self._max_bytes)
         return len(content)
 
     def close(self) -> None:
@@ -108,10 +118,17 @@ def open_bytes(path: Path, max_bytes: int | None = None) -> IO[bytes]:
         file.seek(0)
         return file
     file.close()
-    max_bytes = max(MAX_UNPACKED, MAX_RATIO * path.stat().st_size) if max_bytes is None else max_bytes
     return io.BufferedReader(
         _BoundedReader(cast("IO[bytes]", gzip.open(path, "rb")), path, max_bytes), 1 << 16
     )
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for a library that reads it in any order; translate errors, as `translate_read_errors`."""
+    with translate_read_errors(path), open_bytes(path) as file:
+        # One that is gzipped, whatever its name, is read at once.
+        yield file if file.seekable() else io.BytesIO(file.read())
 
 
 def read_lines(path: Path, warn: Warn) -> Iterator[tuple[int, str]]:
@@ -226,28 +243,13 @@ def _detect_encoding(path: Path) -> str:
         for mark, encoding in _BYTE_ORDER_MARKS.items():
             if head.startswith(mark):
                 return encoding
-        if _is_utf8(head, file):
+        with suppress(UnicodeDecodeError):
+            chunks = chain([head], iter(partial(file.read, _CHUNK), b""))
+            deque(codecs.iterdecode(chunks, "utf-8"), maxlen=0)
             return "utf-8"
     if _may_be_gb18030(path):
         return "gb18030"
     raise _make_decode_error(path, "utf-8")
-
-
-def _is_utf8(head: bytes, file: IO[bytes]) -> bool:
-    """Return True when the file, or its part before a line that is too long, is valid UTF-8."""
-    decoder, length = codecs.getincrementaldecoder("utf-8")(), 0
-    try:
-        decoder.decode(head)
-        while chunk := file.read(_CHUNK):
-            decoder.decode(chunk)
-            line_end = chunk.rfind(b"\n")
-            length = length + len(chunk) if line_end < 0 else len(chunk) - line_end
-            if length > 4 * _MAX_LINE_CHARS:
-                return True  # `number_lines` refuses it
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _may_be_gb18030(path: Path) -> bool:

@@ -1,6 +1,5 @@
 """Workbooks (XLSX): the texts of the cells of the first visible sheet."""
 
-import io
 import re
 import zipfile
 from collections.abc import Iterator
@@ -41,9 +40,7 @@ def read_sheet(path: Path, warn: Warn) -> Iterator[tuple[str, list[str]]]:
         raise SetupError(
             "{file}: XLSX needs openpyxl: {command}", file=path, command=advise_install("xlsx")
         ) from None
-    with text_files.translate_read_errors(path), text_files.open_bytes(path) as file:
-        packed = not file.seekable()  # gzip, whatever its name
-        content: IO[bytes] = io.BytesIO(file.read()) if packed else file
+    with text_files.open_archive(path) as content:
         try:
             _check_workbook(path, content)
             yield from _read_sheet_rows(path, content, warn)
@@ -69,16 +66,8 @@ def _check_workbook(path: Path, content: IO[bytes]) -> None:
         )
     if not zipfile.is_zipfile(content):
         raise _make_format_error(path)
-    size = content.seek(0, io.SEEK_END)
     with zipfile.ZipFile(content) as archive:
-        unpacked = sum(member.file_size for member in archive.infolist())
-    if unpacked > (max_bytes := max(text_files.MAX_UNPACKED, text_files.MAX_RATIO * size)):
-        raise InputError(
-            "{file}: unpacks to {unpacked:,} bytes, more than {max_bytes:,}; save it as CSV",
-            file=path,
-            unpacked=unpacked,
-            max_bytes=max_bytes,
-        )
+        text_files.check_unpacked_size(path, sum(member.file_size for member in archive.infolist()))
 
 
 def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn) -> Iterator[tuple[str, list[str]]]:

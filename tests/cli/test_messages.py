@@ -153,21 +153,21 @@ def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
         (("--as-of", "nonsense"), "--as-of is 'nonsense'; it must be a day such as 2026-05-01"),
         (
             ("--columns", "snippet"),
-            "--columns is 'snippet'; it must name a field and its column, such as --columns snippet=COLUMN",
+            "--columns has 'snippet'; it must name a field and its column, such as --columns snippet=COLUMN",
         ),
         (
             ("--columns", "nonsense"),
-            "--columns is 'nonsense'; it must name a field and its column, such as --columns snippet=COLUMN",
+            "--columns has 'nonsense'; it must name a field and its column, such as --columns snippet=COLUMN",
         ),
         (("--columns", "snippet=no"), "field 'no' is missing; the row has the fields"),
         (("--columns", "snipet=text"), "a field is one of date, docno, "),
         (
             ("--columns", "snippet=text,query=text"),
-            "--columns names the column 'text' for snippet and query; a column holds one field",
+            "--columns has 'snippet=text' and another column for snippet, or another field in 'text'; a",
         ),
         (
             ("--columns", "snippet=text,snippet=body"),
-            "--columns names the columns 'text' and 'body' for snippet; a field is in one column",
+            "--columns has 'snippet=text' and another column for snippet, or another field in 'text'; a",
         ),
     ],
 )

@@ -77,7 +77,10 @@ def describe(text: str) -> str:
             "costs is 'tavily'; it must be costs = { tavily = 8.0, own = 0.3 } per 1,000 queries, each"
             " engine at most once, or list",
         ),
-        ("columns = { snipet = 'text' }", "columns has the field 'snipet'; a field is one of "),
+        (
+            "columns = { snipet = 'text' }",
+            "columns has 'snipet=text'; it must name a field and its column, such as",
+        ),
         ("measures = 5", 'measures is 5; it must be a list of measures such as ["nDCG@10", "AP@10"]'),
         ("measures = ['AP@50']", "measures: AP@50 needs more ranks than are judged (depth = 10); use @10 at"),
         ("measures = ['nope']", "measures: there is no measure 'nope'"),
