@@ -353,29 +353,23 @@ def summarise_collection(
 
 def _describe_wrong_paths(tallies: Iterable[tuple[ResultSource, EngineTally]]) -> Iterator[Message]:
     """Yield which engines have responses that cannot be read with the paths of their tables."""
-    sources: dict[tuple[str, tuple[str, ...] | None], list[ResultSource]] = {}
     for source, tally in tallies:
-        if tally.unreadable:
-            path = source.shape.results if tally.keys is not None else ""
-            sources.setdefault((path, tally.keys), []).append(source)
-    for (path, keys), group in sources.items():
-        engines, tables = (
-            NameList([getattr(source, name) for source in group]) for name in ("name", "table")
-        )
-        if keys is None:
+        if not tally.unreadable:
+            continue
+        if tally.keys is None:
             problem = Message(
-                "no result has a title or a snippet in responses of {engines}; correct fields in {tables}",
-                engines=engines,
-                tables=tables,
+                "no result has a title or a snippet in responses of {engine}; correct fields in {table}",
+                engine=source.name,
+                table=source.table,
             )
         else:
             problem = Message(
-                "no response of {engines} has {path!r} (results); the first one has the keys {keys}; correct"
-                " results in {tables}",
-                engines=engines,
-                path=path,
-                keys=SeparatedNames(cut_value(key, 40) for key in keys) or Message("none"),
-                tables=tables,
+                "no response of {engine} has {path!r} (results); the first one has the keys {keys}; correct"
+                " results in {table}",
+                engine=source.name,
+                path=source.shape.results,
+                keys=SeparatedNames(cut_value(key, 40) for key in tally.keys) or Message("none"),
+                table=source.table,
             )
         yield Message(
             "{problem} and run the same command again: it then reads the stored responses", problem=problem

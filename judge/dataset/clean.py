@@ -206,10 +206,9 @@ def _drop_unreadable(text: str, flags: set[str]) -> str:
     if CONTROL.search(text):
         flags.add(CONTROL_CHARACTERS)
         text = CONTROL.sub("", _ANSI.sub("", text))
-    if has_invisible(text):
-        text, dropped = drop_invisible(text)
-        if dropped:
-            flags.add(INVISIBLE)
+    text, dropped = drop_invisible(text)
+    if dropped:
+        flags.add(INVISIBLE)
     return text
 
 
@@ -243,17 +242,14 @@ _INDIC = (
 ).split()
 
 
-def has_invisible(text: str) -> bool:
-    """Return True when `text` contains a character that can be invisible."""
-    return _INVISIBLE.search(text) is not None
-
-
 def drop_invisible(text: str) -> tuple[str, bool]:
     """Return `text` without invisible characters, and True when a suspicious one was dropped.
 
     Joiners stay inside emoji and between letters of scripts that use them. A byte-order mark, a soft
     hyphen or a single selector is dropped and is not suspicious.
     """
+    if not _INVISIBLE.search(text):
+        return text, False
     in_emoji = {match.start() for match in _EMOJI.finditer(text)}
     pieces: list[str] = []
     is_suspicious = False

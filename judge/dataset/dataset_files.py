@@ -60,9 +60,7 @@ def _read_json(path: Path, row_format: RowFormat, warn: Warn) -> Iterator[InputR
     records = text_files.parse_json(str(path), text, names_line=True) if text.strip() else []
     if isinstance(records, dict):
         records = records.get("test_cases", records.get("testCases", [records]))
-    if not isinstance(records, list):
-        raise InputError("{file}: is {value!r:.80}, not a list of records", file=path, value=records)
-    for number, record in enumerate(records, start=1):
+    for number, record in enumerate(records if isinstance(records, list) else [records], start=1):
         if not isinstance(record, dict):
             raise InputError(
                 "{file}: record {number} is {value!r:.80}, not an object",

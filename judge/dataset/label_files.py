@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import starmap
+from itertools import starmap, zip_longest
 from pathlib import Path
 from typing import Literal
 
@@ -129,29 +129,27 @@ def _read_label_rows(
     names = [csv_tables.normalise_column_name(cell) for cell in header]
     if value == "grade" and "grade" not in names and {"docno", "score"} <= {*names}:  # as in BEIR
         value = "score"
-    columns = _find_columns(location, names, value)
+    item = _choose_item_column(location, names, value)
     for location, cells in rows:
         # Spreadsheets leave out empty cells at a row's end, or add some.
-        filled = cells if any(cells[len(header) :]) else cells[: len(header)]
-        padded = [*filled, *[""] * (len(header) - len(filled))]
-        csv_tables.check_cell_count(location, padded, len(header), separator)
-        query_id, item, grade = (padded[column] for column in columns.values())
-        for name, cell in zip(columns, (query_id, item), strict=False):
-            if grade and not cell:
+        if any(cells[len(header) :]):
+            csv_tables.check_cell_count(location, cells, len(header), separator)
+        row = dict(zip_longest(names, cells[: len(header)], fillvalue=""))
+        for name in ("query_id", item):
+            if row[value] and not row[name]:
                 raise InputError(
-                    "{place}: field {name!r} is {value!r} and the row has the {column} {grade!r:.80}; fill in"
+                    "{place}: field {name!r} is empty and the row has the {column} {grade!r:.80}; fill in"
                     " {name!r}",
                     place=location,
                     name=name,
-                    value=cell,
                     column=value,
-                    grade=grade,
+                    grade=row[value],
                 )
-        yield location, query_id, item, grade
+        yield location, row["query_id"], row[item], row[value]
 
 
-def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str, int]:
-    """Return the indexes of query, item and `value` by column name, in this order."""
+def _choose_item_column(location: str, header: Sequence[str], value: str) -> str:
+    """Return the column that names the labelled items; raise InputError where it or `value` is missing."""
     item = next((name for name in _ITEM_COLUMNS if name in header), None)
     if value == "grade" and "feedback" in header and "grade" not in header:
         raise InputError(
@@ -161,9 +159,8 @@ def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str,
     if item is None or value not in header:
         missing = value if item else join_messages(_ITEM_COLUMNS, "{left} or {right}")
         raise csv_tables.make_header_error(location, missing, header)
-    columns = ("query_id", item, value)
-    csv_tables.check_column_names(location, [name for name in header if name in columns])
-    return {name: header.index(name) for name in columns}
+    csv_tables.check_column_names(location, [name for name in header if name in ("query_id", item, value)])
+    return item
 
 
 def _parse_label(location: str, query_id: str, item: str, text: str) -> Label | None:
@@ -274,7 +271,8 @@ def read_examples(path: Path, scale: Scale, options: TextOptions, warn: Warn) ->
     `read_rows`, and the number of possible attacks. Raise InputError with file, line, field and value for a
     row that is not an example of `scale`, for two grades of one pair, and for a file without an example.
     """
-    examples: dict[tuple[str, str], tuple[Example, str]] = {}
+    examples: dict[tuple[str, str], Example] = {}
+    labels: dict[tuple[str, str], Label] = {}
     attacks: list[tuple[str, str]] = []
     for number, row in enumerate(read_rows(path, RowFormat(is_of_dataset=False), warn)):
         parsed = parse_row(number, row)
@@ -284,17 +282,11 @@ def read_examples(path: Path, scale: Scale, options: TextOptions, warn: Warn) ->
         if flags := INJECTION_FLAGS.intersection(example.pair.snippet.flags):
             attacks.append((parsed.locate_field("snippet"), SeparatedNames(sorted(flags))))
             continue
-        key = example.pair.query.text, example.pair.snippet.id
-        first, place = examples.setdefault(key, (example, parsed.location))
-        if first.grade != example.grade:
-            raise InputError(
-                "{place}: field 'grade' is {grade} here and {other_grade} at {other_place}, for the same"
-                " query and snippet; keep one",
-                place=parsed.location,
-                grade=example.grade,
-                other_grade=first.grade,
-                other_place=place,
-            )
+        query, snippet = example.pair.query, example.pair.snippet
+        key = query.text, snippet.id
+        label = Label(query.text, snippet.text or snippet.title, example.grade, parsed.location)
+        check_same_grade(label, labels.setdefault(key, label))
+        examples.setdefault(key, example)
     remarks = [
         Message(
             "examples that are left out because their snippet may attack the assessor: {count:,}, first"
@@ -312,7 +304,7 @@ def read_examples(path: Path, scale: Scale, options: TextOptions, warn: Warn) ->
         raise InputError(join_messages([problem, *remarks]))
     for remark in remarks:
         warn(remark)
-    return tuple(example for example, _ in examples.values())
+    return tuple(examples.values())
 
 
 def _read_example(row: ParsedRow, scale: Scale, options: TextOptions) -> Example | None:

@@ -311,10 +311,6 @@ def _expand_results(row: InputRow, results: list[Any]) -> Iterator[InputRow]:
 
 def _expand_test_case(location: str, record: InputRecord) -> Iterator[InputRow]:
     """Yield the rows of a DeepEval test case: `input` is the query, `retrieval_context` the snippets."""
-    if "input" not in record:
-        raise InputError(
-            "{place}: field 'input' is missing; a test case needs 'input', which is the query", place=location
-        )
     field = next((name for name in _CONTEXT_FIELDS if name in record), _CONTEXT_FIELDS[0])
     context = record.get(field)
     if isinstance(context, str):
@@ -332,7 +328,7 @@ def _expand_test_case(location: str, record: InputRecord) -> Iterator[InputRow]:
         with suppress(ValueError):
             metadata = json.loads(metadata)
     metadata_fields = metadata if isinstance(metadata, dict) else {}
-    values: dict[str, Any] = {"query": record["input"]}
+    values: dict[str, Any] = {"query": record.get("input")}
     columns = {"query": "input"}
     for name in ("query_id", "engine"):
         value = record.get(name, metadata_fields.get(name))

@@ -203,15 +203,14 @@ def parse_json(location: str, text: str, *, names_line: bool = False) -> Any:  #
             column=error.colno if names_line else error.pos + 1,
             text=error.doc[max(0, error.pos - 40) :][:60],
         ) from None
-    except RecursionError:
-        raise InputError("{place}: cannot be read as JSON: it nests too deep", place=location) from None
     except RepeatedKey as error:
         raise InputError(
             "{place}: field {field!r} is given twice in one object; keep one", place=location, field=error.key
         ) from None
-    except ValueError:
+    except (RecursionError, ValueError):
         raise InputError(
-            "{place}: cannot be read as JSON: a number has too many digits", place=location
+            "{place}: cannot be read as JSON: it nests too deep, or a number has too many digits",
+            place=location,
         ) from None
 
 

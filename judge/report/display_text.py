@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from markupsafe import Markup, escape
 
 from judge.characters import HAN, count_columns, escape_controls
-from judge.dataset.clean import drop_invisible, has_invisible
+from judge.dataset.clean import drop_invisible
 from judge.measure.numeric import TIE
 from judge.messages import Translator
 
@@ -41,7 +41,7 @@ def escape_hidden(text: str) -> str:
     than Python stay.
     """
     plain = text.isprintable() or all(map(str.isprintable, text.split("\n")))
-    if plain and (text.isascii() or not has_invisible(text)):
+    if plain and (text.isascii() or drop_invisible(text)[0] == text):
         return text
     return "".join(_escape_chars(text))
 

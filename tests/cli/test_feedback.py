@@ -56,7 +56,7 @@ def test_the_sum_of_the_events_decides_by_kind(events: Path) -> None:
         ("query_id,document,feedback\nq,d,3\n", ":2: field 'feedback' is '3'; write one of up, down"),
         (
             "query_id,document,feedback\nq,,up\n",
-            ":2: field 'document' is '' and the row has the feedback 'up'",
+            ":2: field 'document' is empty and the row has the feedback 'up'",
         ),
         ("query_id,document,feedback\nq,d,\n", "holds no feedback that says anything"),
         (

@@ -53,13 +53,15 @@ def test_a_path_that_no_response_has_is_named_with_the_keys_that_they_have(tmp_p
         answers = read_answers(tmp_path, "mine")
         mended = collect_results(tmp_path, server, *engines, engine_tables=tables[1])
     assert first.incomplete is not None
-    assert str(first.incomplete) == (
-        "no response of mine and ours has 'data.item' (results); the first one has the keys data.items;"
-        " correct results in [collect.engines.mine] and [collect.engines.ours] and run the same command"
-        " again: it then reads the stored responses"
+    sentences = tuple(
+        f"no response of {name} has 'data.item' (results); the first one has the keys data.items; correct"
+        f" results in [collect.engines.{name}] and run the same command again: it then reads the stored"
+        " responses"
+        for name in ("mine", "ours")
     )
-    assert (first.wrong_paths, again.wrong_paths) == ((str(first.incomplete),),) * 2
-    assert CHINESE(first.incomplete.message).startswith("mine 和 ours 的响应中都没有 'data.item'（results）")
+    assert str(first.incomplete) == "; ".join(sentences)
+    assert (first.wrong_paths, again.wrong_paths) == (sentences, sentences)
+    assert CHINESE(first.incomplete.message).startswith("mine 的响应中都没有 'data.item'（results）")
     # An engine without a readable response failed; empty lists would score 0.
     assert answers == [{"error": "unreadable: the response has no 'data.item' (results)"}] * 2
     assert (first.calls_made, again.calls_made, mended.calls_made) == (4, 0, 0)

@@ -74,7 +74,7 @@ def test_the_file_of_a_plan_has_the_reason_as_a_comment_and_protected_cells(tmp_
         ({"query": "\u200b"}, "e.jsonl:2: field 'query' has no readable text"),
         ({"query": None}, "e.jsonl:2: field 'query' is missing"),
         ({"query": "coffee", "grade": "yes"}, "e.jsonl:2: field 'grade' is 'yes'; the graded scale has"),
-        ({"grade": 3}, "e.jsonl:2: field 'grade' is 3 here and 2 at "),
+        ({"grade": 3}, "e.jsonl:2: field 'grade' of 'Tea is a drink.' for query 'tea' is 3 here and 2 at "),
     ],
 )
 def test_a_row_that_is_no_example_is_refused(
