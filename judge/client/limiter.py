@@ -181,7 +181,7 @@ class AdaptiveLimiter:
             estimator.limit_concurrency()
         is_current = permit.number >= self._epoch_start
         if is_mostly_throttled or (is_current and estimator.is_throttled()):
-            self._start_epoch(estimator.decrease(now, wait, self._count + 1))
+            self._start_epoch(estimator.decrease(now, self._count + 1))
         elif is_current:
             estimator.forget_limit_by_chance()
         if is_mostly_throttled:

@@ -28,10 +28,9 @@ _AT_LIMIT, _SHARE_AT_LIMIT = 0.9, 0.03
 #: The three thresholds where only requests beside more others in flight are throttled: then the concurrency
 #: is too high, not the rate.
 _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE = 4, 0.15, 8
-#: The thresholds in slow start: of this number of the last requests, this many throttled ones are too many.
-#: Where a server throttles 5% at any rate, chance does not explain them. Ten requests can all be sent before
-#: the first of them is refused, so there is a second threshold for more.
-_SLOW_START_THRESHOLDS = ((10, 5), (32, 10))
+#: In slow start, this many throttled ones of this number of the last requests are too many. Where a server
+#: throttles 5% at any rate, chance does not explain them.
+_SLOW_START_THROTTLED, _SLOW_START_LATEST = 5, 10
 #: Most requests are throttled from this share of the latest on.
 _MOST = 0.75
 #: The number of accepted rates that are kept. A rate is safe up to this share of the highest of them: bursts
@@ -60,9 +59,9 @@ _MAX_CONFIRMATIONS = 3
 #: Two throttled rates confirm a limit when their ratio is in this range; throttling below this share of the
 #: highest rate that confirmed it refutes it.
 _SAME_RATE, _LOWEST_SHARE = (0.6, 1.5), 0.5
-#: Seconds of the first pause, at least and at most. A later pause has the length of this many requests, and
-#: of fewer after each confirmation of the limit.
-_FIRST_PAUSE, _PAUSE_CALLS = (1.0, 2.0), 5.0
+#: Seconds of the first pause. A later pause has the length of this many requests, and of fewer after each
+#: confirmation of the limit.
+_FIRST_PAUSE, _PAUSE_CALLS = 1.0, 5.0
 #: Seconds for which requests are kept before the first one is throttled, and at most.
 _LONGEST_DELAY = 10.0
 #: Seconds of unused rate that may be caught up with: timers are late.
@@ -193,7 +192,7 @@ class RateEstimator:
         if len(throttled) > 1 and all(throttled):
             return True
         if self.slow_start:
-            return any(sum(throttled[-latest:]) >= count for latest, count in _SLOW_START_THRESHOLDS)
+            return sum(throttled[-_SLOW_START_LATEST:]) >= _SLOW_START_THROTTLED
         count, share, at_once = self._choose_thresholds(requests)
         latest = throttled[-_WINDOW_REQUESTS:]
         if sum(throttled) < max(count, share * len(throttled)) and sum(latest) < at_once:
@@ -240,19 +239,18 @@ class RateEstimator:
         many = sum(latest) >= max(_MIN_THROTTLED, _MOST * len(latest))
         return many and self._known_until - accepted_at >= _WINDOW_SECONDS
 
-    def decrease(self, now: float, wait: float, first: int) -> float:
+    def decrease(self, now: float, first: int) -> float:
         """Fall to the rate that the server accepted lately, from request number `first` on.
 
-        Return when requests may go on. The first pause is `wait` seconds, because the first burst says little
-        of the rate in the long run; later pauses are a few requests long, and fewer near a confirmed limit.
+        Return when requests may go on. The first pause is a second, because the first burst says little of
+        the rate in the long run; later pauses are a few requests long, and fewer near a confirmed limit.
         """
         requests = self._list_latest()
         at_this_rate = [permit for permit in requests if permit.number >= self._rate_start]
         self._all_throttled = all(permit.throttled for permit in at_this_rate)
         calls = _PAUSE_CALLS / (1 + self._confirmations)
         few_calls = min(calls / self.rate, max(_WINDOW_SECONDS, 1 / self.rate))
-        shortest, longest = _FIRST_PAUSE
-        pause = min(max(wait, shortest), longest) if self.slow_start else 0.0
+        pause = _FIRST_PAUSE if self.slow_start else 0.0
         if not self._all_throttled:
             seconds = self._known_until - requests[0].sent_at
             self._learn_limit(min(self.rate, len(requests) / max(seconds, 1e-3)))
