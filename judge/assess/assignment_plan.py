@@ -128,10 +128,13 @@ class AssignmentPlan:
                 if (answer := answers.get(assignment.key))
             }
 
-    def select_for_model(self) -> Indices:
-        """Return the indices of the assignments that no rule answers."""
-        by_rule = [index for block in self.read_blocks() for index in block.by_rule]
-        return np.delete(np.arange(len(self)), np.array(by_rule, np.int64))
+    def find_missing(self, store: VerdictStore | None = None) -> Indices:
+        """Return the indices of the assignments that neither a rule nor the `store` answers."""
+        missing: list[int] = []
+        for block in self.read_blocks():
+            answers = store.find_answers(assignment.key for assignment in block.for_model) if store else {}
+            missing += [assignment.index for assignment in block.for_model if assignment.key not in answers]
+        return np.array(sorted(missing), np.int64)
 
     def select_requests(self, indices: Indices) -> tuple[Indices, dict[int, list[int]]]:
         """Return the first of `indices` with each key, and the others with its key; `indices` are sorted."""
@@ -178,4 +181,4 @@ class AssignmentPlan:
 def list_request_keys(pairs: Sequence[Pair], assessor: Assessor, repeats: int) -> list[str]:
     """Return the key of each request that judging `pairs` takes, whether its verdict is stored or not."""
     plan = AssignmentPlan(pairs, assessor, repeats)
-    return list(plan.iter_distinct_keys(plan.select_for_model()))
+    return list(plan.iter_distinct_keys(plan.find_missing()))

@@ -21,7 +21,6 @@ from judge.assess.prompt_examples import CACHED_PREFIX
 from judge.assess.question_assessor import Answer, Name, QuestionAssessor, QuestionKind, parse_answers
 from judge.characters import estimate_tokens
 from judge.client.limiter import UNCONFIRMED_CONCURRENCY
-from judge.files.judgment_log import Indices
 from judge.models.batch_api import MAX_REQUESTS, BatchModel
 from judge.models.negotiation import find_max_tokens
 from judge.pricing.prices import Price
@@ -205,7 +204,7 @@ def estimate_run(
     `price` is None where it is unknown; at most `concurrency` requests are in flight.
     """
     assessor = plan.assessor
-    missing = _find_missing(plan, store) if store else plan.select_for_model()
+    missing = plan.find_missing(store)
     keys = list(plan.iter_keys(missing))
     past = store.read_usage_by_prompt(assessor.settings_digest) if store else []
     in_batch = store.batches.find(keys) if store else {}
@@ -268,15 +267,6 @@ def _bound_thinking(
     return ThinkingEstimate(
         max(0, reply_tokens - _REPLY_TOKENS), max_tokens, _compute_usd(price, usage + more)
     )
-
-
-def _find_missing(plan: AssignmentPlan, store: VerdictStore) -> Indices:
-    """Return the indices of the assignments that neither a rule nor the store answers."""
-    missing: list[int] = []
-    for block in plan.read_blocks():
-        answers = store.find_answers(assignment.key for assignment in block.for_model)
-        missing += [assignment.index for assignment in block.for_model if assignment.key not in answers]
-    return np.array(sorted(missing), np.int64)
 
 
 def _estimate_from_history(

@@ -61,16 +61,12 @@ class SpendLimit:
         Return False where the budget may not cover it until a call in flight has ended. Raise LimitReached
         when `max_calls` or `budget` is used up, RunIncomplete when the server does not count tokens.
         """
-        if self._max_calls == 0:
-            raise LimitReached("--max-calls {calls} allows no call; name a larger number", calls=0)
         if self._max_calls is not None and self.calls >= self._max_calls:
             raise LimitReached(
                 "--max-calls {calls} is used up; {again} for as many more calls, or raise it",
                 calls=self._max_calls,
                 again=RUN_AGAIN,
             )
-        if self.budget == 0:
-            raise LimitReached("--budget {budget:g} allows no call; name a larger amount", budget=self.budget)
         if self.budget is not None:
             if self.usd is None:
                 raise RunIncomplete(

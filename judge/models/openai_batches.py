@@ -263,11 +263,10 @@ class OpenAIBatchApi:
             return BatchLine(line["custom_id"], None, {})
         status, body = response.get("status_code"), as_mapping(response.get("body"))
         is_status, fault = type(status) is int and 100 <= status < 600, ""
-        if not (response or error):
-            fault = Message("the line of the request in the files of the batch has no response and no error")
-        elif not (is_status or error):
+        if not (is_status or error):
             fault = Message(
-                "the line of the request in the files of the batch has the status_code {status!r:.40}",
+                "the line of the request in the files of the batch has no error and the status_code"
+                " {status!r:.40}",
                 status=status,
             )
         return BatchLine(

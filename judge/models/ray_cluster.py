@@ -56,9 +56,7 @@ class RayCluster:
             )
             self._actors = [actor.remote(self._open_model) for _ in range(min(cpus, self._max_actors))]
         except Exception as error:  # Ray raises Exception itself
-            address, why = self._address, _describe_error(error)
-            if address is None:
-                raise ConnectionFailed(f"a new Ray cluster ({why})", lasting=True) from error
+            address, why = self._address or "local", _describe_error(error)
             raise ConnectionFailed(f"the Ray cluster at {address} ({why})", lasting=True) from error
         return [_RayWorker(worker_actor) for worker_actor in self._actors]
 

@@ -11,7 +11,6 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
 from judge.errors import SetupError
-from judge.messages import Message
 from judge.models.providers import Service
 from judge.models.redaction import find_secrets, mask, redact_logs
 from judge.records import Params
@@ -56,13 +55,10 @@ class ServerAccess:
             )
         parts = urlsplit(url)
         if parts.username is not None or parts.query or parts.fragment:
-            no_user = parts.username is None
-            more = Message("a query or a fragment") if no_user else Message("a user or password")
-            public = redact_url(url, *self.secrets)
             raise SetupError(
-                "the address {address!r} contains {more}; keys come from the environment",
-                address=public,
-                more=more,
+                "the address {address!r} contains a user, a query or a fragment; keys come from the"
+                " environment",
+                address=redact_url(url, *self.secrets),
             )
         for part in parts.path.split("/"):
             if mask(part, *self.secrets) != part:

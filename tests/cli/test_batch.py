@@ -154,8 +154,8 @@ def test_a_request_without_a_line_may_be_billed(tmp_path: Path) -> None:
 @check_each(
     ("change", "says"),
     [
-        ({"response": None, "error": None}, "has no response and no error"),
-        ({"response": "text"}, "has no response and no error"),
+        ({"response": None, "error": None}, "has no error and the status_code None"),
+        ({"response": "text"}, "has no error and the status_code None"),
         ({"response": {"body": {"choices": [{"message": {"content": '{"grade": 3}'}}]}}}, "status_code None"),
         ({"response": {"status_code": "200", "body": {}}}, "status_code '200'"),
     ],

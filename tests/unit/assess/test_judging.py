@@ -216,7 +216,7 @@ def test_questions_with_one_key_are_one_request_at_any_place() -> None:
     twice = [*rows, *({**row, "query_id": f"other {row['query_id']}"} for row in rows)]
     pool = build_pool(read_dataset(twice, lang="auto", max_chars=4000), 10)
     plan = AssignmentPlan(pool.pairs, make_assessor(), 2)
-    requests = list(plan.read_requests(plan.select_for_model()))
+    requests = list(plan.read_requests(plan.find_missing()))
     places = [[assignment.index for assignment in request.assignments] for request in requests]
     # Six pairs, and the same six under other ids; those of the second repeat have other keys.
     assert places == [[place, place + 6] for place in (*range(6), *range(12, 18))]

@@ -51,9 +51,9 @@ def open_at_url(kind: str, url: str) -> None:
 @check_each(
     ("url", "why"),
     [
-        ("http://h/v1?api-key=canary", "contains a query or a fragment"),
-        ("http://h/v1#canary", "contains a query or a fragment"),
-        ("http://canary:pw@h/v1", "contains a user or password"),
+        ("http://h/v1?api-key=canary", "contains a user, a query or a fragment"),
+        ("http://h/v1#canary", "contains a user, a query or a fragment"),
+        ("http://canary:pw@h/v1", "contains a user, a query or a fragment"),
         ("http://h/v1\nX-Header: y", "is not the address of a server"),
         ("http://h/v1/ ", "is not the address of a server"),
         ("http://h/v1?k=canary\n", "is not the address of a server"),
