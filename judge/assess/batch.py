@@ -28,7 +28,6 @@ from judge.client.budget import bound_cost
 from judge.errors import AccountError, CallError, LimitReached, RequestRejected, RunIncomplete, StoreError
 from judge.messages import Message
 from judge.models.batch_api import BatchStatus
-from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.negotiation import RequestParams
 from judge.models.providers import ModelResult
 
@@ -279,18 +278,13 @@ class BatchRunner:
             return False
         raise RunIncomplete(
             "the batch {batch} ended as {status!r} with {missing:,} of {requests:,} requests not"
-            " processed{reason}; {advice}",
+            " processed{reason}; run the same command again to submit these again, or without --batch to"
+            " judge them in realtime",
             batch=status.id,
             status=status.status,
             missing=requests - replies,
             requests=requests,
             reason=Message(": {error}", error=status.error) if status.error else "",
-            advice=Message("omit --batch, or use a model that the provider judges in batches")
-            if classify(ErrorResponse(400, status.error, status.error)).kind == "model_not_found"
-            else Message(
-                "run the same command again to submit these again, or without --batch to judge them in"
-                " realtime"
-            ),
         )
 
     def _shrink_batches(self, requests: int) -> bool:

@@ -194,13 +194,11 @@ class BatchClient:
         if isinstance(error, AccountError) and error.kind not in ("not_found", "model_not_found"):
             return None
         return RunIncomplete(
-            "{endpoint!r} has no Batch API ({error}); omit --batch, or use a server that has one"
-            if error.kind == "not_found"
-            else "{endpoint!r} refuses the batch ({error}); run the same command again when other batches of"
+            "{endpoint!r} refuses the batch ({error}); run the same command again when other batches of"
             " the account have ended, or without --batch to judge in realtime"
             if isinstance(error, QueueFull)
-            else "{endpoint!r} refuses the batch ({error}); omit --batch, or use a model that the provider"
-            " judges in batches",
+            else "{endpoint!r} refuses the batch ({error}); omit --batch, or use a model and a server that"
+            " judge in batches",
             endpoint=self.model_client.server_name,
             error=error,
         )

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from judge.errors import CallError, InputError, SetupError
+from judge.errors import CallError, InputError, SetupError, suggest_name
 from judge.messages import Message, SeparatedNames
 from judge.records import EXPECTED, LEXICAL, RERANKER, Completion, Params, Prompt, Sampling
 
@@ -104,10 +103,13 @@ def open_model(spec: str, access: ServerAccess, sampling: Sampling) -> Model:
     provider, name = find_provider(spec)
     if provider:
         return provider.open_model(name, access, sampling)
+    names = [name.partition(":")[0] for name in (*PROVIDERS, LEXICAL, EXPECTED)]
+    word = spec.partition(":")[0]
+    suggestion = "" if word in names else suggest_name(word.casefold(), names)
     raise SetupError(
         "there is no model {model!r}{suggestion}",
         model=spec,
-        suggestion=_suggest_provider(spec) or Message("; write {forms}", forms=FORMS),
+        suggestion=suggestion or Message("; write {forms}", forms=FORMS),
     )
 
 
@@ -234,19 +236,6 @@ def check_embeddings(spec: str) -> str:
     if spec != "lsa" and not (name and provider in ("openai", "dashscope", "local")):
         raise InputError("there are no embeddings {spec!r}; write {forms}", spec=spec, forms=EMBEDDING_FORMS)
     return spec
-
-
-def _suggest_provider(spec: str) -> str:
-    """Return the suggestion to correct the first unknown word of `spec`, "" without one."""
-    names = [name.split(":") for name in (*PROVIDERS, LEXICAL, EXPECTED)]
-    words = spec.split(":")
-    for position, word in enumerate(words):
-        next_words = {name[position] for name in names if name[:position] == words[:position] != name}
-        if word not in next_words:
-            near = get_close_matches(word.casefold(), next_words, n=1)
-            corrected = ":".join((*words[:position], *near, *words[position + 1 :]))
-            return Message("; did you mean {name!r}?", name=corrected) if near else ""
-    return ""
 
 
 def split_address(spec: str) -> tuple[str, str | None]:

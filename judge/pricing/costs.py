@@ -47,10 +47,9 @@ class PriceUsed:
 
 @dataclass(frozen=True, slots=True)
 class RunCost(Cost):
-    """What the judgments of a run cost, failed calls included; `usd` is None where the price is unknown.
+    """What the judgments of a run cost, and the price that this is computed with.
 
-    `uncounted` calls returned no token count. `maybe_billed` calls returned no response; after the end of a
-    process, some of them may not have been sent.
+    After the end of a process, some `maybe_billed` calls may not have been sent.
     """
 
     price: PriceUsed | None

@@ -252,17 +252,6 @@ def test_an_expired_batch_whose_replies_are_stored_already_stops_no_run(tmp_path
         assert_equal_to_realtime(tmp_path, server)
 
 
-def test_a_batch_that_fails_for_its_model_is_not_submitted_again(tmp_path: Path) -> None:
-    errors = {"code": "model_not_found", "message": "The provided model is not supported by the Batch API."}
-    with BatchServer(
-        reply_with_grade, BatchRules(end_status=lambda number: "failed", errors=errors)
-    ) as server:
-        result = run_judge(*make_batch_words(tmp_path, server))
-    assert result.returncode == 3
-    assert "omit --batch, or use a model that the provider judges in batches" in result.stderr
-    assert "submit these again" not in result.stderr
-
-
 @pytest.mark.parametrize("status", ["expired", "failed", "cancelled"])
 def test_a_batch_that_ends_without_replies_stops_the_run(status: str, tmp_path: Path) -> None:
     with BatchServer(reply_with_grade, BatchRules(end_status=lambda number: status)) as server:
@@ -328,7 +317,7 @@ def test_a_server_without_a_batch_api_is_named(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade, BatchRules(is_absent=True)) as server:
         result = run_judge(*make_batch_words(tmp_path, server))
     assert result.returncode == 3
-    assert f"{server.openai_url!r} has no Batch API (not_found: HTTP 404: Not Found" in result.stderr
+    assert f"{server.openai_url!r} refuses the batch (not_found: HTTP 404: Not Found" in result.stderr
     assert "omit --batch" in result.stderr
 
 
