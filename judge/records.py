@@ -54,6 +54,7 @@ class Scale:
 BINARY = Scale("binary", top=1, relevant_from=1)
 #: Relevant from grade 2 is the rule of the TREC Deep Learning tracks.
 GRADED = Scale("graded", top=3, relevant_from=2)
+SCALES: Mapping[ScaleName, Scale] = {"binary": BINARY, "graded": GRADED}
 #: The share of pairs with a grade that a run needs, unless --min-coverage says otherwise.
 MIN_COVERAGE = 0.99
 

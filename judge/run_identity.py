@@ -22,7 +22,7 @@ from judge.messages import Message, SeparatedNames, join_messages
 from judge.models.providers import PROVIDERS, split_address, strip_provider
 from judge.models.redaction import find_secrets
 from judge.models.server import redact_url
-from judge.records import BINARY, GRADED
+from judge.records import SCALES
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there, read_judgments
 
@@ -149,7 +149,7 @@ def write_config(folder: RunFolder, config: Config, identity: RunIdentity) -> No
 
 def _resolve_scale(identity: RunIdentity) -> RunIdentity:
     """Return the identity with the grade from which a pair is relevant, which may be left to the scale."""
-    by_scale: dict[str, int] = {scale.name: scale.relevant_from for scale in (BINARY, GRADED)}
+    by_scale: dict[str, int] = {name: scale.relevant_from for name, scale in SCALES.items()}
     given = identity.get("relevant_from")
     by_default = by_scale.get(str(identity.get("scale")))
     return {**identity, "relevant_from": by_default if given is None else given}

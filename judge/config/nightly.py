@@ -33,7 +33,6 @@ def _make_list_field(examples: str, min_length: int = 0) -> Any:  # noqa: ANN401
 
 
 _option = partial(option, group=NIGHTS, place="file")
-_OnDrift = Annotated[Literal["stop", "all"], Field(description=Message("'stop' or 'all'"))]
 _Name = Annotated[str, Field(min_length=1)]
 _Measures = Annotated[tuple[_Name, ...], _make_list_field(Message('measures, e.g. ["AP@10", "sDCG@10"]'), 1)]
 _Patterns = Annotated[tuple[_Name, ...], _make_list_field(Message('names or patterns, e.g. ["qwen-plus-*"]'))]
@@ -56,10 +55,7 @@ class WebhookOptions(BaseModel, frozen=True):
 
     model_config = STRICT
 
-    kind: Annotated[
-        WebhookKind,
-        Field(description=Message("json, feishu, dingtalk, wecom or slack")),
-    ] = "json"
+    kind: WebhookKind = "json"
     url_env: Annotated[
         VariableName,
         Field(
@@ -123,7 +119,7 @@ class NightlyConfig(Options):
     # With a larger share, canaries miss an assessor that gives half of them another grade.
     max_flip_rate: Annotated[NumberValue, _make_share_field(0, 0.25)] = 0.02
     min_shift: Annotated[NonNegativeNumber, Field(description=Message("a number of grades, 0 or more"))] = 0.1
-    judge_on_drift: _OnDrift = _option(
+    judge_on_drift: Literal["stop", "all"] = _option(
         Message("When the assessor has changed: stop judges nothing more; all judges the whole night."),
         default="stop",
     )

@@ -214,6 +214,9 @@ def _describe_requirement(detail: ErrorDetails, field: FieldInfo, key: str) -> M
     for part in (field, *(part for part in inside if isinstance(part, FieldInfo))):
         if part.description:
             return Message("it must be {expected}", expected=part.description)
+    if get_origin(field.annotation) is Literal:
+        choices = SeparatedNames(map(repr, get_args(field.annotation)))
+        return Message("it must be one of {choices}", choices=choices)
     context = detail.get("ctx", {})
     if "ge" in context:
         return Message("it must be at least {least}", least=context["ge"])

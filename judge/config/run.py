@@ -37,12 +37,11 @@ from judge.messages import Message
 from judge.models.providers import FORMS, check_embeddings, split_address
 from judge.models.redaction import find_secrets, mask
 from judge.records import (
-    BINARY,
     EXPECTED,
     EXPLAIN_QUERIES,
-    GRADED,
     MIN_COVERAGE,
     RERANKER,
+    SCALES,
     JsonDict,
     LangChoice,
     Sampling,
@@ -53,13 +52,9 @@ from judge.records import (
 #: Default `max_tokens` without and with thinking.
 MAX_TOKENS, MAX_TOKENS_THINKING = 512, 8192
 
-_ScaleName = Annotated[ScaleName, Field(description=Message("'graded' (0-3) or 'binary' (yes/no)"))]
-_Language = Annotated[LangChoice, Field(description=Message("'auto', 'zh' or 'en'"))]
 _Embeddings = Annotated[
     str, AfterValidator(name_option_in_errors("--diversity-embeddings")(check_embeddings))
 ]
-_Place = Annotated[Literal["local", "ray"], Field(description=Message("'local' or 'ray'"))]
-_AssessorName = Annotated[Literal["judge", "deepeval"], Field(description=Message("'judge' or 'deepeval'"))]
 _input, _assessor = partial(option, group=INPUT), partial(option, group=ASSESSOR)
 _measuring, _limit = partial(option, group=MEASURING), partial(option, group=LIMITS)
 _file = partial(option, group=FILES)
@@ -115,7 +110,7 @@ class Config(Options):
         example='["dashscope:NAME"]',
         place="file",
     )
-    assessor: _AssessorName = _assessor(
+    assessor: Literal["judge", "deepeval"] = _assessor(
         "Prompts: judge (default) or deepeval (needs the extra).", "judge", for_datasets=True
     )
     base_url: TextValue | None = _assessor(
@@ -123,8 +118,8 @@ class Config(Options):
         example='"http://localhost:8000/v1"',
         for_scores=True,
     )
-    scale: _ScaleName = _assessor("graded (0-3, default) or binary (yes/no).", "graded")
-    lang: _Language = _assessor(
+    scale: ScaleName = _assessor("graded (0-3, default) or binary (yes/no).", "graded")
+    lang: LangChoice = _assessor(
         "Language of the prompt: zh, en or auto (default). auto takes the language of the query; for one word"
         " in Latin letters, digits or symbols, that of its snippets.",
         "auto",
@@ -281,7 +276,7 @@ class Config(Options):
         False,
         for_datasets=True,
     )
-    on: _Place = _limit(
+    on: Literal["local", "ray"] = _limit(
         "Send requests from this process: local (default), or from a Ray cluster: ray.", "local"
     )
     ray_address: TextValue | None = _limit(
@@ -336,7 +331,7 @@ class Config(Options):
     @property
     def grading(self) -> Scale:
         """The scale, with `relevant_from` if it is given."""
-        scale = BINARY if self.scale == "binary" else GRADED
+        scale = SCALES[self.scale]
         return scale if self.relevant_from is None else replace(scale, relevant_from=self.relevant_from)
 
     @property

@@ -23,9 +23,8 @@ from judge.measure.columns import ResultColumns, TabulatedJudgments, tabulate_ju
 from judge.measure.measures import parse_measures
 from judge.messages import NameList
 from judge.records import (
-    BINARY,
-    GRADED,
     MIN_COVERAGE,
+    SCALES,
     Dataset,
     JsonDict,
     Judgment,
@@ -34,7 +33,6 @@ from judge.records import (
     Pool,
     Query,
     Ranking,
-    Scale,
     Snippet,
 )
 from judge.runs.folder import RunFolder, make_damage_error, translate_run_errors
@@ -223,7 +221,7 @@ def _load(
     # The dataset is loaded from all of the queries, which fills `values`, too: results.json is read once.
     queries = _read_dimensions(queries, values)
     data, pool, columns = _load_dataset(folder, queries, summary, in_memory=in_memory)
-    scale = Scale(summary.scale, (BINARY if summary.scale == "binary" else GRADED).top, summary.relevant_from)
+    scale = replace(SCALES[summary.scale], relevant_from=summary.relevant_from)
     measures = parse_measures(summary.measures)
     spec = RunSpec(
         summary.assessor,

@@ -19,7 +19,7 @@ from judge.analysis.dimension_summary import QueryValues
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.files.json_text import dump_json, format_json
 from judge.files.stored_records import TemporaryLines, decode_line
-from judge.records import BINARY, GRADED, Lang, Scale, ScaleName
+from judge.records import SCALES, Lang, Scale
 from judge.runs.folder import RunFolder, make_damage_error, parse_run_json
 from judge.runs.record_json import check_version, decode_json, from_json, summary_from_json, to_json
 
@@ -237,15 +237,14 @@ def open_results(path: Path, indices: Container[int] = ALL_INDICES) -> tuple[Sum
             "{place}: field 'summary' is {value!r:.60}, not an object", place=place, value=value
         )
     summary = summary_from_json(value, f"{place}: summary")
-    return summary, _check_entries(queries, summary.scale, place)
+    return summary, _check_entries(queries, SCALES[summary.scale], place)
 
 
-def _check_entries(queries: Iterable[QueryEntry], scale_name: ScaleName, place: str) -> Iterator[QueryEntry]:
+def _check_entries(queries: Iterable[QueryEntry], scale: Scale, place: str) -> Iterator[QueryEntry]:
     """Yield the queries of the results.json at `place`; raise InputError for what judge never writes.
 
     That is a query that occurs twice, a list whose ranks are not 1, 2, …, and a grade off its scale.
     """
-    scale = BINARY if scale_name == BINARY.name else GRADED
     query_ids: set[str] = set()
     for entry in queries:
         if entry.query_id in query_ids:

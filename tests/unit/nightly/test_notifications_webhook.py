@@ -216,7 +216,7 @@ def open_webhook(table: dict[str, Any], environ: Mapping[str, str]) -> Webhook:
     [
         (
             {"kind": "pager", "url_env": "HOOK"},
-            "kind is 'pager'; it must be json, feishu, dingtalk, wecom or",
+            "kind is 'pager'; it must be one of 'json', 'feishu', 'dingtalk', 'wecom',",
         ),
         ({"kind": "slack"}, "url_env is missing"),
         ({"url_env": "HOOK", "url": "https://x.example/secret"}, "unknown option 'url'"),
