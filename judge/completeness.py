@@ -42,7 +42,7 @@ def check_run(
     of each dimension, that a complete run has. The `controls` are judged too, and count in neither.
     """
     warnings: list[str] = []
-    total = len(judging.judgments) - len(controls) * summary.repeats * _count_members(summary)
+    total = len(judging.judgments) - len(controls) * summary.repeats * max(1, len(summary.members))
     judging = replace(judging, failures=[each for each in judging.failures if each.key not in controls])
     incomplete = _check_pairs(summary, judging, total, min_coverage, kind)
     if incomplete is None and asker.stopped is not None:
@@ -69,20 +69,16 @@ def check_run(
     return incomplete, warnings
 
 
-def _count_members(summary: Summary) -> int:
-    """Return how many models judge each pair."""
-    return len(summary.panel.members) if summary.panel else 1
-
-
 def _check_pairs(
     summary: Summary, judging: JudgingResult, total: int, min_coverage: float, kind: RunKind
 ) -> RunIncomplete | None:
     """Return why a run is incomplete and what to do, None when enough of the `total` pairs are judged."""
-    members = summary.panel.members if summary.panel else ()
     of_assessor = summary.judgments - summary.labelled
-    wanted = of_assessor * _count_members(summary)
     if judging.stopped is not None:
-        judged = sum(member.judged for member in members) if members else summary.judged - summary.labelled
+        wanted, judged = of_assessor, summary.judged - summary.labelled
+        if summary.members:
+            wanted *= len(summary.members)
+            judged = sum(member.judged for member in summary.members)
         message = Message(
             "stopped before all controls were judged: {reason}"
             if judged == wanted

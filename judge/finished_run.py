@@ -78,7 +78,7 @@ def export_run(folder: RunFolder, result: RunResult, *, with_report: bool = True
     export.remove_earlier_lists(folder, result.dataset.engines)
     paths = [
         folder.write_json("summary.json", to_json(summary)),
-        export.write_scores(folder, result.scores),
+        folder.write("scores.csv", export.format_scores(result.scores)),
         *trec.write(),
     ]
     if queries:

@@ -201,6 +201,11 @@ class Summary:
     stopped: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def members(self) -> tuple[Member, ...]:
+        """The members of a panel; none for a single assessor."""
+        return self.panel.members if self.panel else ()
+
+    @property
     def against(self) -> str | None:
         """The engine with which all others are compared, None where other pairs are compared, too."""
         engine_pairs = {frozenset((comparison.a, comparison.b)) for comparison in self.comparisons}
@@ -210,9 +215,8 @@ class Summary:
 
     def find_incomplete_member(self, min_coverage: float) -> Member | None:
         """Return the first member of a panel that graded less than this share of what no label grades."""
-        members = self.panel.members if self.panel else ()
         min_judged = min_coverage * (self.judgments - self.labelled)
-        return next((member for member in members if member.judged < min_judged), None)
+        return next((member for member in self.members if member.judged < min_judged), None)
 
     def select_comparisons(self, measure: str | None) -> list[PairComparison]:
         """Return the comparisons by `measure`."""

@@ -228,10 +228,6 @@ class ConfigSource:
                     raise InputError("{file}: is a folder; name a file", file=path)
 
 
-def _is_column(name: str, value: str) -> bool:
-    return value.casefold() == name or not value.isascii()
-
-
 def _name_entries(entries: Sequence[tuple[str, str]], table: re.Match[str]) -> str:
     """Return a table in TOML or Python with other `entries`.
 
@@ -239,8 +235,11 @@ def _name_entries(entries: Sequence[tuple[str, str]], table: re.Match[str]) -> s
     Others, such as NAME, stand for any, and have the value of the table.
     """
     begin, sign, example, end = table.groups()
+    quote = example[0]
     values = (
-        f"{name}{sign}" + (example[0] + value + example[0] if _is_column(name, value) else example)
+        f"{name}{sign}{quote}{value}{quote}"
+        if value.casefold() == name or not value.isascii()
+        else f"{name}{sign}{example}"
         for name, value in entries
     )
     return begin + f", {begin[1].strip()}".join(values) + end

@@ -295,5 +295,6 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
 
 def list_served_models(summary: Summary) -> frozenset[str]:
     """Return the names of the models that answered, as far as servers gave one."""
-    members = summary.panel.members if summary.panel else ()
-    return frozenset(filter(None, [*summary.served, *(name for member in members for name in member.served)]))
+    return frozenset(
+        filter(None, [*summary.served, *(name for member in summary.members for name in member.served)])
+    )

@@ -45,11 +45,6 @@ def write_judgments(folder: RunFolder, run: JudgedRun) -> None:
         folder.remove("members.jsonl")
 
 
-def write_scores(folder: RunFolder, scores: Scores) -> Path:
-    """Write the scores; return the path."""
-    return folder.write("scores.csv", _format_scores(scores))
-
-
 class TrecFiles:
     """The TREC files of a run in `folder`, which are written after its queries are added."""
 
@@ -105,7 +100,8 @@ def make_files_key(folder: RunFolder, run: JudgedRun, *, with_report: bool) -> s
     return make_key("files", hash_data(), place, with_report, *content)
 
 
-def _format_scores(scores: Scores) -> Iterator[str]:
+def format_scores(scores: Scores) -> Iterator[str]:
+    """Yield the text of scores.csv in pieces."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(["engine", "query_id", "repeat", "measure", "value", "judged", "low", "high"])

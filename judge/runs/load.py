@@ -251,16 +251,7 @@ def _load_dataset(
 ) -> tuple[Dataset, Pool, ResultColumns]:
     """Return the dataset that a results.json was made from, its pool, and its columns."""
     queries: dict[str, Query] = {}
-
-    def load_rankings(entries: Iterable[QueryEntry]) -> Iterator[Ranking]:
-        for entry in entries:
-            if entry.query_id not in queries:
-                text = entry.query if entry.shown is None else entry.shown
-                more = entry.reference, entry.extra, entry.expected
-                queries[entry.query_id] = Query(entry.query_id, text, entry.query, entry.lang, *more)
-            yield from _load_rankings(entry)
-
-    first_pass: Iterable[Ranking] = load_rankings(entries)
+    first_pass: Iterable[Ranking] = _load_rankings(_load_queries(entries, queries))
     if in_memory:
         first_pass = tuple(first_pass)
     columns = tabulate_queries(first_pass, summary.depth)
@@ -268,7 +259,7 @@ def _load_dataset(
     def read_rankings() -> Iterator[Ranking]:
         if in_memory:
             return iter(first_pass)
-        return load_rankings(read_query_entries(folder.path / "results.json"))
+        return _load_rankings(read_query_entries(folder.path / "results.json"))
 
     rankings = StoredRankings(read_rankings, int((~columns.absent).sum()))
     rankings.columns = columns
@@ -278,21 +269,30 @@ def _load_dataset(
     return data, pool, columns
 
 
-def _load_rankings(entry: QueryEntry) -> Iterator[Ranking]:
-    """Yield the rankings of an entry."""
-    distinct: dict[tuple[object, ...], Snippet] = {}
-    for engine, engine_entry in entry.engines.items():
-        # A snippet that several engines returned becomes one object.
-        snippets = tuple(
-            distinct.get(key) or distinct.setdefault(key, _load_snippet(snippet))
-            for snippet in engine_entry.snippets
-            for key in [_get_text_fields(snippet)]
-        )
-        documents = tuple(
-            snippet.document for snippet in engine_entry.snippets if snippet.document is not None
-        )
-        error, latency = engine_entry.error, engine_entry.latency_ms
-        yield Ranking(engine, entry.query_id, snippets, error, latency, documents)
+def _load_queries(entries: Iterable[QueryEntry], queries: dict[str, Query]) -> Iterator[QueryEntry]:
+    """Yield the entries, and add the query of each to `queries`."""
+    for entry in entries:
+        text = entry.query if entry.shown is None else entry.shown
+        more = entry.reference, entry.extra, entry.expected
+        queries[entry.query_id] = Query(entry.query_id, text, entry.query, entry.lang, *more)
+        yield entry
+
+
+def _load_rankings(entries: Iterable[QueryEntry]) -> Iterator[Ranking]:
+    for entry in entries:
+        distinct: dict[tuple[object, ...], Snippet] = {}
+        for engine, engine_entry in entry.engines.items():
+            # A snippet that several engines returned becomes one object.
+            snippets = tuple(
+                distinct.get(key) or distinct.setdefault(key, _load_snippet(snippet))
+                for snippet in engine_entry.snippets
+                for key in [_get_text_fields(snippet)]
+            )
+            documents = tuple(
+                snippet.document for snippet in engine_entry.snippets if snippet.document is not None
+            )
+            error, latency = engine_entry.error, engine_entry.latency_ms
+            yield Ranking(engine, entry.query_id, snippets, error, latency, documents)
 
 
 def _load_snippet(entry: SnippetEntry) -> Snippet:
@@ -337,9 +337,9 @@ def _check_grades(folder: RunFolder, run: JudgedRun, summary: Summary) -> None:
 
 def _read_members(folder: RunFolder, summary: Summary) -> dict[str, tuple[Judgment, ...]]:
     """Return the judgments of each member of a panel; snippets without text are the same for all of them."""
-    if summary.panel is None:
+    if not summary.members:
         return {}
-    members: dict[str, list[Judgment]] = {member.name: [] for member in summary.panel.members}
+    members: dict[str, list[Judgment]] = {member.name: [] for member in summary.members}
     for place, text in folder.read_texts("members.jsonl"):
         line = folder.parse_object(place, text)
         members[line.pop("member")].append(_share_values(parse_judgment(line, place)))

@@ -72,8 +72,7 @@ def iter_run_parts(
 def has_grades(result: RunResult) -> bool:
     """Return whether there is anything to print: a grade, or a dataset without a result."""
     summary = result.summary
-    members = summary.panel.members if summary.panel else ()
-    return not summary.judgments or bool(summary.judged) or any(member.judged for member in members)
+    return not summary.judgments or bool(summary.judged) or any(member.judged for member in summary.members)
 
 
 def _iter_warnings(result: RunResult, printed: Container[str]) -> Iterator[str]:
