@@ -1,7 +1,6 @@
 """What all option tables share: strict validation, and one wording for what is wrong."""
 
 import dataclasses
-import re
 from collections.abc import Callable, Container, Mapping
 from contextlib import nullcontext
 from datetime import date, time
@@ -33,12 +32,8 @@ _EXPECTED = {
     "tuple": Message("a list of texts"),
     "invalid-json-value": Message("a text, a number, true, false, a list or a table"),
 }
-#: Those that an example of the option makes clear.
-_SHOWN_BY_EXAMPLE = frozenset({"string", "int", "tuple"})
 #: Errors of a key that is no option; the last one is that of `source`.
 _UNKNOWN = frozenset({"unexpected_keyword_argument", "extra_forbidden", "dataclass_exact_type"})
-#: Values that need no quotation marks.
-_UNQUOTED = re.compile(r"-?\d[\d_]*(\.\d+)?|true|false")
 _Table = TypeVar("_Table", bound=BaseModel)
 
 
@@ -156,14 +151,11 @@ def _describe_invalid(error: ValidationError, fields: Mapping[str, FieldInfo], v
     name = str(detail["loc"][0])
     if detail["type"] in _UNKNOWN:
         keys = [field.title or key for key, field in fields.items() if field.annotation is not ConfigSource]
-        listing = (
-            Message("; the known names are {names}", names=SeparatedNames(keys)) if len(keys) < 12 else ""
-        )
-        suggestion = suggest_name(name, keys) or listing
+        suggestion = suggest_name(name, keys)
         return Message("unknown option {name!r}{suggestion}", name=name, suggestion=suggestion)
     key = fields[name].title or name
     option = name_option(name, fields[name])
-    requirement = _describe_requirement(detail, fields[name], key)
+    requirement = _describe_requirement(detail, fields[name])
     if detail["type"] == "missing":
         return Message("{key} is missing; {requirement}", key=option, requirement=requirement)
     if detail["type"] == NOT_A_VARIABLE:
@@ -181,8 +173,6 @@ def _describe_invalid(error: ValidationError, fields: Mapping[str, FieldInfo], v
         )
     else:
         value = values[name]
-    if isinstance(value, str) and _UNQUOTED.fullmatch(value) and detail["type"].endswith("_type"):
-        requirement = Message("{requirement}, without quotation marks", requirement=requirement)
     return Message(
         "{key} is {value:.80}; {requirement}", key=option, value=_format_toml(value), requirement=requirement
     )
@@ -208,7 +198,7 @@ def _format_toml(value: object) -> str:
     return repr(list(value)) if isinstance(value, tuple) else repr(value)
 
 
-def _describe_requirement(detail: ErrorDetails, field: FieldInfo, key: str) -> Message:
+def _describe_requirement(detail: ErrorDetails, field: FieldInfo) -> Message:
     # A field whose value may be None has its description inside the union of types.
     inside = (part for option in get_args(field.annotation) for part in getattr(option, "__metadata__", ()))
     for part in (field, *(part for part in inside if isinstance(part, FieldInfo))):
@@ -224,13 +214,5 @@ def _describe_requirement(detail: ErrorDetails, field: FieldInfo, key: str) -> M
         return Message("it must be at most {most:,}", most=context["le"])
     kind = "tuple" if len(detail["loc"]) > 1 else detail["type"].removesuffix("_type")
     if kind in _EXPECTED:
-        record = _get_option(field)
-        if record and record.example and kind in _SHOWN_BY_EXAMPLE:
-            return Message(
-                "it must be {expected}, such as {key} = {example}",
-                expected=_EXPECTED[kind],
-                key=key,
-                example=record.example,
-            )
         return Message("it must be {expected}", expected=_EXPECTED[kind])
     return Message(detail["msg"])

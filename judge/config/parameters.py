@@ -23,7 +23,7 @@ _OF_FUNCTION: Mapping[str, Mapping[str, str]] = {
     "compare_lists": {"sidebyside": "compare_lists"},
 }
 #: What templates have as a TOML file has it.
-_VALUES: Mapping[str, str] = {"true": "True", "false": "False", "{key} = {example}": "{key}={example}"}
+_VALUES: Mapping[str, str] = {"true": "True", "false": "False"}
 
 
 def name_parameters(function: Callable[_P, _T]) -> Callable[_P, _T]:

@@ -40,9 +40,7 @@ def check_together(config: Config) -> None:
         )
     if not 1 <= config.grading.relevant_from <= config.grading.top:
         raise InputError(
-            "--relevant-from is {value!r}; with {scale} it is 1 to {top}"
-            if config.grading.top > 1
-            else "--relevant-from is {value!r}; with {scale} it is 1",
+            "--relevant-from is {value!r}; with {scale} it is 1 to {top}",
             value=config.relevant_from,
             scale=OptionName(f"--scale {config.scale}"),
             top=config.grading.top,
@@ -198,10 +196,8 @@ def _check_deepeval(config: Config) -> None:
             "DeepEval needs a model that answers in JSON; lexical, rerankers and decision models do not:"
             " omit --assessor deepeval"
         )
-    if config.examples is not None:
-        raise InputError("--assessor deepeval has its own prompts; omit --examples")
-    if config.prompts is not None:
-        raise InputError("--assessor deepeval has its own prompts; omit --prompts")
+    if config.examples is not None or config.prompts is not None:
+        raise InputError("--assessor deepeval has its own prompts; omit --examples and --prompts")
     if config.batch:
         raise InputError("DeepEval asks one request at a time; omit --batch or --assessor deepeval")
 

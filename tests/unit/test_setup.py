@@ -117,9 +117,7 @@ def test_numbers_of_numpy_become_those_of_python() -> None:
     assert repr(config) == repr(Config(**counts, top_p=0.5))
     others: list[Any] = [True, np.True_, 2.0, np.float64(2), np.array([2]), "2"]
     for value in others:
-        with pytest.raises(
-            InputError, match=r"^depth is .*; it must be a whole number(, without quotation marks)?$"
-        ):
+        with pytest.raises(InputError, match=r"^depth is .*; it must be a whole number$"):
             Config(depth=value)
 
 

@@ -159,7 +159,7 @@ def test_what_is_no_run_is_said_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"results.json: No such file or directory; the run is not finished"):
         judge.score(tmp_path, save=True)
     assert not (tmp_path / ".lock").exists()
-    with pytest.raises(InputError, match=r"config.json: is a file; name the folder that contains it"):
+    with pytest.raises(InputError, match=r"config.json' is not the folder of a finished run: name one"):
         judge.score(tmp_path / "config.json")
     (tmp_path / "results.json").write_text("{")
     with pytest.raises(InputError, match="is not JSON"):
