@@ -85,34 +85,31 @@ def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tu
     values = _read_values(headers)
     if values is None:
         return 400, Message("the request has a header twice, or one that is not ASCII")
+    if method not in ("GET", "POST"):
+        return 405, Message("the method is {method!r:.80}; it must be GET or POST", method=method)
+    is_page, reads = (method, path) == ("GET", "/"), method == "GET"
+    token = values.get(b"x-judge-token", "")
     host, origin = values.get(b"host", "").lower(), values.get(b"origin")
-    for name, value, is_ours in (
-        ("Host", host, policy.knows(host)),
-        ("Origin", origin, origin in (None, f"http://{host}")),
-    ):
-        if not is_ours:
-            return 403, Message(
-                "the header {name} is {value!r:.80}, not an address of this server: open the address that"
-                " judge annotate printed",
-                name=name,
-                value=value,
-            )
-    is_page = (method, path) == ("GET", "/")
     # A person may follow a link to the page, such as the one in the file of `--open`.
     fetch = tuple(values.get(name) for name in (b"sec-fetch-mode", b"sec-fetch-dest", b"origin"))
     is_visit = is_page and fetch == ("navigate", "document", None)
-    if values.get(b"sec-fetch-site", "none") not in ("same-origin", "none") and not is_visit:
-        return 403, Message(
-            "the request comes from another site: open the address that judge annotate printed, in this tab"
-        )
-    if method not in ("GET", "POST"):
-        return 405, Message("the method is {method!r:.80}; it must be GET or POST", method=method)
-    token = values.get(b"x-judge-token", "")
-    if not is_page and not hmac.compare_digest(token.encode(), policy.token.encode()):
-        return 403, Message(
-            "the token is missing or wrong: open the address that judge annotate printed, in this tab"
-        )
-    return _find_write_refusal(values) if method == "POST" else None
+    content_type = values.get(b"content-type", "").split(";")[0].strip().lower()
+    for status, header, is_accepted in (
+        (403, "Host", policy.knows(host)),
+        (403, "Origin", origin == f"http://{host}" or (reads and origin is None)),
+        (403, "Sec-Fetch-Site", is_visit or values.get(b"sec-fetch-site") in ("same-origin", "none", None)),
+        (403, "X-Judge-Token", is_page or hmac.compare_digest(token.encode(), policy.token.encode())),
+        (403, "X-Judge", reads or values.get(b"x-judge") == "annotate"),
+        (415, "Content-Type", reads or content_type == "application/json"),
+        (400, "Content-Length", values.get(b"content-length", "0").isdigit()),
+    ):
+        if not is_accepted:
+            return status, Message(
+                "the header {header} is missing or wrong: open the address that judge annotate printed, in"
+                " this tab",
+                header=header,
+            )
+    return None
 
 
 def _read_values(headers: Headers) -> dict[bytes, str] | None:
@@ -124,20 +121,3 @@ def _read_values(headers: Headers) -> dict[bytes, str] | None:
                 return None
             values_by_name[header.lower()] = value.decode("ascii").strip()
     return values_by_name
-
-
-def _find_write_refusal(values: dict[bytes, str]) -> tuple[int, Message] | None:
-    content_type = values.get(b"content-type", "").split(";")[0].strip().lower()
-    for status, is_given, header in (
-        (403, b"origin" in values, f"Origin: http://{values[b'host']}"),
-        (403, values.get(b"x-judge") == "annotate", "X-Judge: annotate"),
-        (415, content_type == "application/json", "Content-Type: application/json"),
-    ):
-        if not is_given:
-            return status, Message(
-                "a request that changes labels must have the header {header!r}", header=header
-            )
-    length = values.get(b"content-length", "0")
-    if not length.isdigit():
-        return 400, Message("the header Content-Length is {value!r:.80}, not a number", value=length)
-    return None

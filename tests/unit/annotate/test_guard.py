@@ -143,14 +143,14 @@ def test_a_forged_header_is_refused_and_writes_nothing(
     [
         (
             {"change": {"Host": "evil.example"}},
-            "the header Host is 'evil.example', not an address of this server: open the address that judge"
-            " annotate printed",
-            "请求头 Host 为 'evil.example'，不是此服务器的地址：请打开 judge annotate 输出的地址",
+            "the header Host is missing or wrong: open the address that judge annotate printed, in this tab",
+            "请求头 Host 缺失或不正确：请在此标签页中打开 judge annotate 输出的地址",
         ),
         (
             {"change": {"Origin": None}},
-            "a request that changes labels must have the header 'Origin: http://127.0.0.1:PORT'",
-            "修改标注的请求必须带有请求头 'Origin: http://127.0.0.1:PORT'",
+            "the header Origin is missing or wrong: open the address that judge annotate printed, in this"
+            " tab",
+            "请求头 Origin 缺失或不正确：请在此标签页中打开 judge annotate 输出的地址",
         ),
         (
             {"start": "PUT /label HTTP/1.1"},
@@ -159,8 +159,9 @@ def test_a_forged_header_is_refused_and_writes_nothing(
         ),
         (
             {"change": {"Content-Type": "text/plain"}},
-            "a request that changes labels must have the header 'Content-Type: application/json'",
-            "修改标注的请求必须带有请求头 'Content-Type: application/json'",
+            "the header Content-Type is missing or wrong: open the address that judge annotate printed, in"
+            " this tab",
+            "请求头 Content-Type 缺失或不正确：请在此标签页中打开 judge annotate 输出的地址",
         ),
         (
             {"start": "POST /%6cabel HTTP/1.1"},
