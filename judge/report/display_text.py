@@ -219,7 +219,7 @@ _WORD_ENDS = rf"(?<=[\s_./:@+\-{HAN}])(?!\Z)"
 
 
 def shorten_middle(text: str, limit: int) -> str:
-    """Return `text` in at most `limit` columns with an ellipsis in the middle; a Chinese character takes two."""
+    """Return `text` in at most `limit` columns (two a Chinese character), with an ellipsis in the middle."""
     if count_columns(text) <= limit:
         return text
     widths = [count_columns(char) for char in text]
