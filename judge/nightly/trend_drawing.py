@@ -129,8 +129,7 @@ def draw_rows(
             _LEFT, _WIDTH, *_draw_dates(timeline.nights[0].date, timeline.nights[-1].date, bottom + 16)
         ),
     ]
-    note = svg.note_omitted_engines(len(rows), bottom + _DATES + 14)
-    return Picture(bottom + _DATES + (_KEY if note else 0), [*parts, *note])
+    return Picture(bottom + _DATES, parts)
 
 
 def make_axes(rows: Sequence[Sequence[TrendValue]], *, same_span: bool, include_zero: bool) -> list[Axis]:

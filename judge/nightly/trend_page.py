@@ -14,7 +14,7 @@ from markupsafe import Markup
 from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.measure.resampling import MIN_DIFFERING
-from judge.messages import Bilingual, Translator, build_text, build_texts, make_text
+from judge.messages import Bilingual, Translator, build_text, build_texts, join_sentences, make_text
 from judge.nightly import night_texts, trend
 from judge.nightly.night_texts import SENTENCE_LENGTH, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
@@ -22,7 +22,15 @@ from judge.nightly.trend import TrendValue
 from judge.nightly.trend_changes import CHANGE_TEXTS, Change, Kind, find_changes
 from judge.nightly.trend_drawing import Timeline, TrendRow, choose_number_format, draw_rows
 from judge.report import display_text
-from judge.report.charts.svg import Chart, draw_label, draw_text, make_chart, make_tag
+from judge.report.charts.svg import (
+    MAX_ENGINES,
+    Chart,
+    describe_omitted,
+    draw_label,
+    draw_text,
+    make_chart,
+    make_tag,
+)
 from judge.report.display_text import format_number, truncate_with_ellipsis
 from judge.report.pages import render_page
 from judge.report.result_tables import INTERVAL, Column, ResultTable
@@ -123,7 +131,8 @@ def _draw_measure(timeline: Timeline, measure: str, kind: Kind) -> Chart | None:
     format_spec = choose_number_format(kind)
     columns = list(chain.from_iterable(_iter_columns(row, format_spec) for row in rows))
     table = ResultTable(title, _NIGHT, timeline.dates, columns)
-    return make_chart(id_, title, _describe_chart(mean, kind, rows, timeline), picture, table)
+    description = [_describe_chart(mean, kind, rows, timeline), *describe_omitted(len(rows), MAX_ENGINES)]
+    return make_chart(id_, title, join_sentences(description), picture, table)
 
 
 def _draw_canaries(timeline: Timeline) -> Chart | None:

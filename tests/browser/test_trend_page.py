@@ -262,7 +262,7 @@ def test_a_year_of_many_engines_is_drawn_and_says_what_it_leaves_out(
         browser, make_file_url(path), viewport={"width": 390, "height": 900}, locale="en-US"
     ) as result:
         chart = result.page.locator("svg.chart").first
-        expect(chart).to_contain_text("and 2 more engines: see the table")
+        expect(chart).to_contain_text("The picture shows the first 12 of 14 rows; the table has more.")
         text = "Charts show the last 366 of 420 nights, from 2025-02-27 on; the table has all."
         expect(result.page.locator("#charts > p")).to_have_text(text, use_inner_text=True)
         assert chart.locator(".letter").count() == 4

@@ -14,13 +14,13 @@ from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
 from judge.measure.measures import name_mean
 from judge.measure.numeric import TIE
-from judge.messages import Bilingual, build_text, make_text
+from judge.messages import Bilingual, build_text, join_sentences, make_text
 from judge.report import display_text
 from judge.report.charts import plot, svg
 from judge.report.charts.plot import PlotArea, ValueRange
 from judge.report.charts.svg import AXIS_HEIGHT, ROW_HEIGHT, Chart, Picture
 from judge.report.display_text import fit_on_line, format_number, format_range
-from judge.report.result_tables import MAX_COMPARISONS, Column, ResultTable
+from judge.report.result_tables import Column, ResultTable
 from judge.runs.results_file import QueryEntry
 
 #: How many comparisons the picture shows.
@@ -59,7 +59,8 @@ def draw_comparisons(summary: Summary) -> Chart | None:
         pairs=len(comparisons),
         rest=make_text("; {count:,} depend on unjudged snippets", count=undetermined) if undetermined else "",
     )
-    picture = _draw_comparisons_picture(comparisons, name)
+    description = join_sentences([description, *svg.describe_omitted(len(comparisons), _SHOWN)])
+    picture = _draw_comparisons_picture(comparisons[:_SHOWN], name)
     title = make_text("Differences between engines")
     return svg.make_chart("pairs", title, description, picture, "pairs-1")
 
@@ -69,10 +70,10 @@ def _make_range(comparison: PairComparison) -> ValueRange | None:
 
 
 def _draw_comparisons_picture(comparisons: Sequence[PairComparison], measure: str) -> Picture:
-    first = comparisons[:_SHOWN]
-    groups = [(engine, list(rows)) for engine, rows in groupby(first, key=lambda comparison: comparison.a)]
-    bottom = _TOP + ROW_HEIGHT * (len(groups) + len(first))
-    ranges = filter(None, map(_make_range, first))
+    by_best = groupby(comparisons, key=lambda comparison: comparison.a)
+    groups = [(engine, list(rows)) for engine, rows in by_best]
+    bottom = _TOP + ROW_HEIGHT * (len(groups) + len(comparisons))
+    ranges = filter(None, map(_make_range, comparisons))
     numbers = [number for value_range in ranges for number in value_range.numbers]
     width = _MARKS_END - plot.MARKS_START
     area = PlotArea(
@@ -92,16 +93,7 @@ def _draw_comparisons_picture(comparisons: Sequence[PairComparison], measure: st
         for comparison, height in zip(rows, heights, strict=True):
             parts += _draw_comparison(comparison, area, height)
         y = heights[-1] + ROW_HEIGHT
-    bottom += AXIS_HEIGHT
-    if count := len(comparisons) - len(first):
-        note = make_text(
-            "and {count:,} more: see summary.json"
-            if len(comparisons) > MAX_COMPARISONS
-            else "and {count:,} more: see the table",
-            count=count,
-        )
-        parts.append(svg.draw_text(note, "note", 0, bottom + 16))
-    return Picture(bottom + (24 if count else 0), parts)
+    return Picture(bottom + AXIS_HEIGHT, parts)
 
 
 def _draw_comparison(comparison: PairComparison, area: PlotArea, y: float) -> Iterator[Markup]:

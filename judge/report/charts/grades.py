@@ -158,6 +158,7 @@ def _describe_grades(graded: GradeCounts) -> Iterator[Bilingual]:
     if graded.longest > _MAX_SHOWN_RANKS:
         ranks = graded.longest
         yield make_text("The first {shown} of {ranks} ranks are shown.", shown=_MAX_SHOWN_RANKS, ranks=ranks)
+    yield from svg.describe_omitted(len(graded.engines), MAX_ENGINES)
 
 
 def _draw_grades_picture(graded: GradeCounts) -> Picture:
@@ -188,9 +189,8 @@ def _draw_grades_picture(graded: GradeCounts) -> Picture:
         for rank in graded.ranks
         if len(graded.ranks) <= 10 or rank == 1 or rank % 5 == 0
     ]
-    note = svg.note_omitted_engines(len(graded.engines), top + 36)
-    parts += [svg.draw_inset(*bars, *numbers), svg.draw_text(make_text("rank"), "tick", 0, top + 12), *note]
-    return Picture(top + 22 + (22 if note else 0), parts)
+    parts += [svg.draw_inset(*bars, *numbers), svg.draw_text(make_text("rank"), "tick", 0, top + 12)]
+    return Picture(top + 22, parts)
 
 
 def _draw_bar(graded: GradeCounts, engine: str, rank: int, top: float) -> Markup:

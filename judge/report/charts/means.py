@@ -75,11 +75,12 @@ def draw_means(summary: Summary) -> Chart | None:
         return None
     ideal_means = summary.controls.ideal if summary.controls else {}
     ideal = {name: mean.mean for name, mean in ideal_means.items() if mean.mean is not None}
+    description = _describe_means([(engine, cells[engine, measures[0]]) for engine in order], measures[0])
     return svg.make_chart(
         "means",
         make_text("Means of the engines"),
-        _describe_means([(engine, cells[engine, measures[0]]) for engine in order], measures[0]),
-        _draw_means_picture(_Means(order[:MAX_ENGINES], measures, cells, ideal), len(order)),
+        join_sentences([description, *svg.describe_omitted(len(order), MAX_ENGINES)]),
+        _draw_means_picture(_Means(order[:MAX_ENGINES], measures, cells, ideal)),
         "engines",
     )
 
@@ -117,7 +118,7 @@ def _format_mean(cell: ValueRange) -> str:
     return f"{mean} [{format_range(cell.bounds)}]" if cell.bounds else mean
 
 
-def _draw_means_picture(means: _Means, engines: int) -> Picture:
+def _draw_means_picture(means: _Means) -> Picture:
     first, *others = means.measures
     legend = [*plot.MEAN_LEGEND]
     if any(cell and cell.bounds for (engine, _), cell in means.cells.items() if engine in means.engines):
@@ -145,8 +146,7 @@ def _draw_means_picture(means: _Means, engines: int) -> Picture:
         parts += [area.draw_grid(ends=True), area.place(means.draw_marks(area, measure))]
         if at % _BAND == _BAND - 1 or measure == others[-1]:
             y = area.bottom + AXIS_HEIGHT + 10
-    note = svg.note_omitted_engines(engines, y + 2)
-    return Picture(y + (8 if note else -8), [*parts, *note])
+    return Picture(y - 8, parts)
 
 
 def draw_repeats(summary: Summary) -> Chart | None:
@@ -160,15 +160,16 @@ def draw_repeats(summary: Summary) -> Chart | None:
     if all(mean is None for row in means.values() for mean in row):
         return None
     largest = stability.measures[measure].largest_difference
+    description = make_text(
+        "Mean {measure} of each engine in each of {repeats} repeats{moved}.",
+        measure=name_mean(measure),
+        repeats=stability.repeats,
+        moved="" if largest is None else make_text(": it moves by up to {largest:.4f}", largest=largest),
+    )
     return svg.make_chart(
         "repeats",
         make_text("Stability over repeats"),
-        make_text(
-            "Mean {measure} of each engine in each of {repeats} repeats{moved}.",
-            measure=name_mean(measure),
-            repeats=stability.repeats,
-            moved="" if largest is None else make_text(": it moves by up to {largest:.4f}", largest=largest),
-        ),
+        join_sentences([description, *svg.describe_omitted(len(means), MAX_ENGINES)]),
         _draw_repeats_picture(means, name_mean(measure)),
         make_repeat_table(display_text.use_display_names(summary)),
     )
@@ -180,8 +181,6 @@ def _draw_repeats_picture(means: Mapping[str, Sequence[float | None]], measure: 
     axis = plot.make_axis(chain.from_iterable(rows))
     width = _MARKS_END - plot.MARKS_START
     area = PlotArea(axis, plot.MARKS_START, width, _REPEAT_TOP, _REPEAT_TOP + ROW_HEIGHT * len(engines))
-    bottom = area.bottom + AXIS_HEIGHT
-    note = svg.note_omitted_engines(len(means), bottom + 16)
     numbers = [format_number(max(row) - min(row) if row else None) for row in rows]
     marks = (
         _draw_repeats(axis, engine, means[engine], y)
@@ -191,9 +190,8 @@ def _draw_repeats_picture(means: Mapping[str, Sequence[float | None]], measure: 
         svg.draw_text(measure, "head", 0, 12),
         svg.draw_text(make_text("range"), "note", 1, 12, "end"),
         *area.draw_rows(engines, marks, numbers),
-        *note,
     ]
-    return Picture(bottom + (24 if note else 0), parts)
+    return Picture(area.bottom + AXIS_HEIGHT, parts)
 
 
 def _draw_repeats(axis: Axis, engine: str, means: Sequence[float | None], y: float) -> Markup:
@@ -238,7 +236,7 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
     return svg.make_chart(
         "prices",
         title,
-        join_sentences(description),
+        join_sentences([*description, *svg.describe_omitted(len(prices), MAX_ENGINES)]),
         _draw_prices_picture(prices, name),
         ResultTable(title, ENGINE, list(map(display_text.isolate, prices)), columns),
     )
@@ -261,6 +259,5 @@ def _draw_prices_picture(prices: Mapping[str, tuple[float, ValueRange]], measure
         *means.draw_rows(engines, marks, [f"{prices[engine][0]:,.2f}" for engine in engines]),
         bars.draw_grid(ends=True),
         bars.place(svg.draw_box(0, price.locate(prices[engine][0]), y - 5, 10, "bar") for engine, y in rows),
-        *svg.note_omitted_engines(len(prices), bottom + AXIS_HEIGHT + 16),
     ]
-    return Picture(bottom + AXIS_HEIGHT + (24 if len(prices) > len(engines) else 0), parts)
+    return Picture(bottom + AXIS_HEIGHT, parts)

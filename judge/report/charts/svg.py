@@ -187,12 +187,12 @@ def draw_legend(y: float, *entries: tuple[float, Markup, Bilingual]) -> Markup:
     )
 
 
-def note_omitted_engines(engines: int, y: float) -> list[Markup]:
-    """Return a line that says how many of the engines the picture leaves out, if it does."""
-    if engines <= MAX_ENGINES:
+def describe_omitted(rows: int, drawn: int) -> list[Bilingual]:
+    """Return a sentence for the description of a picture that leaves out some of its rows, if it does."""
+    if rows <= drawn:
         return []
-    note = make_text("and {count:,} more engines: see the table", count=engines - MAX_ENGINES)
-    return [draw_text(note, "note", 0, y)]
+    values = {"drawn": drawn, "rows": rows}
+    return [make_text("The picture shows the first {drawn} of {rows:,} rows; the table has more.", **values)]
 
 
 def name_grade(grade: int, name: Bilingual) -> Bilingual:

@@ -270,9 +270,9 @@ def test_of_many_engines_the_first_are_drawn_and_all_are_in_the_table() -> None:
     result = {chart.id: chart for chart in draw_run_charts(run)}
     assert len(list_rows(result["grades"].table)) == 63
     assert len({row[0] for row in list_rows(make_engines_table(summarise_run(run)))}) == 63
-    assert "and 51 more engines: see the table" in result["means"].svg
-    assert "另有 51 个引擎，见数据表" in result["grades"].svg
-    assert "and 1,938 more: see summary.json" in result["pairs"].svg
+    assert result["means"].desc.en.endswith("shows the first 12 of 63 rows; the table has more.")
+    assert result["grades"].desc.zh.endswith("图中只显示 63 行中的前 12 行，数据表中有更多内容。")
+    assert "the first 15 of 1,953 rows" in result["pairs"].desc.en
     assert len(list(find_elements(result["pairs"], "text", "outcome"))) == 2 * 15
     (pairs,) = iter_comparison_tables(summarise_run(run))
     assert (len(pairs.names), pairs.more) == (200, 1753)

@@ -36,7 +36,6 @@ def list_numbers(text: str) -> list[str]:
         ),
         ({"wins": 0, "losses": 0}, "差异不显著（所有查询的得分均相同）"),
         ({"wins": 2}, "差异不显著（得分不同的只有 5 条查询，检验至少需要 6 条）"),
-        ({"sd": 0.0}, "差异不显著（每条查询的差值都相同，但查询太少，不足以说明总是如此）"),
         ({"outcome": "undetermined"}, "无法判断：未评定的摘要可能改变结论"),
         ({"outcome": "undetermined", "n": 0, "difference": None}, "A 与 B：无法判断：没有双方都有得分的查询"),
     ],
