@@ -3,6 +3,7 @@
 A module of `judge.cli.render` makes the parts from the results of a command; `print_parts` lays them out.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -82,6 +83,8 @@ def print_parts(parts: Iterable[Part], console: Console | None = None) -> None:
     console = console or make_console()
     for part in parts:
         if isinstance(part, ResultTable):
+            _print_results(part, console)
+        elif isinstance(part, Table):
             _print_table(part, console)
         elif not isinstance(part, str):
             console.print(part)
@@ -90,11 +93,18 @@ def print_parts(parts: Iterable[Part], console: Console | None = None) -> None:
             typer.echo(wrap_line(escape_line(part).plain, console.width), console.file)
 
 
-def _print_table(table: ResultTable, console: Console) -> None:
-    for printed in _split_table(table, console):
-        if (needed := _measure_width(printed, console)) > console.width:
-            printed.width = needed
-        console.print(printed, crop=False)
+def _print_table(table: Table, console: Console) -> None:
+    """Print a table without the blanks that fill the last column."""
+    with console.capture() as capture:
+        console.print(table, crop=False)
+    console.file.write(re.sub(" +$", "", capture.get(), flags=re.MULTILINE))
+
+
+def _print_results(table: ResultTable, console: Console) -> None:
+    for part in _split_table(table, console):
+        if (needed := _measure_width(part, console)) > console.width:
+            part.width = needed
+        _print_table(part, console)
     values = (value for column in table.list_columns("terminal") for value in column.values)
     if any(isinstance(value, CountedMean) and value.queries for value in values):
         legend = t("in brackets: the number of queries of a mean, where it is not that in the column queries")

@@ -157,6 +157,7 @@ def test_tables_of_many_measures_fit_into_eighty_columns(t: Translator, tmp_path
             print_parts(parts, screen)
         texts[width] = file.getvalue()
         lines = texts[width].splitlines()
+        assert [line for line in lines if line != line.rstrip()] == []
         # A long path stays whole.
         assert max(cell_len(line) for line in lines if str(tmp_path) not in line) <= width
     # Every mean of the wide tables stands in the narrow ones.
