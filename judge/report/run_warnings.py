@@ -1,6 +1,7 @@
 """Warnings about a run: flagged, failed and unjudged results, and what its means leave out."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from judge.analysis.failure_advice import advise_on_finished_run, count_missing_grades
 from judge.analysis.summary import Summary
@@ -10,14 +11,16 @@ from judge.measure.sensitivity import MIN_DIFFERENCE, FlaggedEffect, FlaggedMean
 from judge.messages import Message, NameList, Translator
 from judge.records import LEXICAL, MIN_COVERAGE
 from judge.report import assessor_sentences
-from judge.report.comparison_sentences import describe_limits
+from judge.report.comparison_sentences import describe_limits, rank_means
 from judge.report.display_text import (
     escape_hidden,
-    format_plain_number,
     format_query_count,
     format_share,
     translate_remark,
 )
+
+#: The most engines of an order.
+_MAX_RANKED = 6
 
 
 def warn_incomplete(t: Translator, summary: Summary, min_coverage: float = MIN_COVERAGE) -> str:
@@ -149,21 +152,15 @@ def _join_by_engine(t: Translator, summary: Summary, values: Mapping[str, str]) 
     return t(", ").join(f"{engine} {values[engine]}" for engine in order if engine in values)
 
 
-_MAX_DESCRIBED_SWAPS = 3
-
-
 def warn_flagged(t: Translator, summary: Summary) -> str:
     """Return the warning that the order of the engines depends on flagged snippets, else ""."""
     effect = summary.flagged_sensitivity
     if effect is None or not effect.order_changes:
         return ""
-    swaps = "".join(_describe_swaps(t, effect))
-    winners = _describe_winners(t, effect.winners)
     return t(
-        "Warning: {what} depends on {pairs} that may contain prompt injection.{details}",
-        what=t("the answer") if winners else t("the ranking"),
+        "Warning: the ranking depends on {pairs} that may contain prompt injection.{details}",
         pairs=_count_flagged(t, effect.pairs),
-        details=swaps + winners,
+        details=_describe_swaps(t, effect) + _describe_winners(t, effect.winners),
     )
 
 
@@ -187,27 +184,21 @@ def _count_flagged(t: Translator, count: int) -> str:
     return t.translate_plural("{count:,} flagged pair", "{count:,} flagged pairs", count)
 
 
-def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
-    for one, two in effect.swapped[:_MAX_DESCRIBED_SWAPS]:
-        means = {}
-        for way in FlaggedMeans.__slots__:
-            first, second = (getattr(effect.engines[engine], way) for engine in (one, two))
-            means[way] = t("{one} to {two}", one=format_plain_number(first), two=format_plain_number(second))
-        yield t(
-            " By {measure} {one} is ahead of {two}, {unchanged}; with them counted as 0 it is {zeroed}, with"
-            " them left out {dropped}.",
-            measure=name_mean(effect.measure),
-            one=one,
-            two=two,
-            **means,
-        )
-    more = len(effect.swapped) - _MAX_DESCRIBED_SWAPS
-    if more > 0:
-        yield t.translate_plural(
-            " {count:,} more pair of engines change places.",
-            " {count:,} more pairs of engines change places.",
-            more,
-        )
+def _describe_swaps(t: Translator, effect: FlaggedEffect) -> str:
+    """Return the order of the engines that change places, in each way to count flagged pairs; else ""."""
+    engines = set(chain.from_iterable(effect.swapped))
+    if not engines:
+        return ""
+    orders = {
+        way: rank_means(t, {engine: getattr(effect.engines[engine], way) for engine in engines}, _MAX_RANKED)
+        for way in FlaggedMeans.__slots__
+    }
+    return t(
+        " By {measure}: {unchanged} with their grades, {zeroed} with them counted as 0, {dropped} with them"
+        " left out.",
+        measure=name_mean(effect.measure),
+        **orders,
+    )
 
 
 def _describe_winners(t: Translator, winners: FlaggedWinners) -> str:

@@ -129,7 +129,9 @@ def test_a_run_whose_order_rests_on_flagged_snippets_says_so_first(tmp_path: Pat
     assert result.stdout.startswith("Warning: the ranking depends on 5 flagged pairs")
     content = read_summary(tmp_path / "run")["flagged_sensitivity"]
     assert (content["order_changes"], content["swapped"]) == (True, [["loud", "fair"]])
-    assert "loud is ahead of fair, " in result.stdout.splitlines()[0]
+    assert (
+        "loud > fair with their grades, fair > loud with them counted as 0" in result.stdout.splitlines()[0]
+    )
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert page.index("Warning: the ranking depends") < page.index("<table")
     assert "警告：引擎的次序取决于" in page

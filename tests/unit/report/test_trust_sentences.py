@@ -4,8 +4,6 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from judge.analysis.summary import LabelUse, SelfTestEntry, SelfTestFigures, Summary
 from judge.measure.intervals import measure_share
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
@@ -75,14 +73,14 @@ def test_a_run_that_stopped_says_why_in_place_of_other_advice() -> None:
     assert warn_incomplete(CHINESE, stopped).endswith("（10）。评测已停止：密钥无效\\x202e。")
 
 
-def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
+def test_a_swap_is_told_with_the_orders_of_all_three_ways() -> None:
     effect = make_flagged_summary().flagged_sensitivity
     assert effect is not None
     text = build_text(warn_flagged, make_flagged_summary())
     assert text.en.startswith(
-        "Warning: the ranking depends on 3 flagged pairs that may contain prompt injection."
+        "Warning: the ranking depends on 3 flagged pairs that may contain prompt injection. By MAP@10: a > b"
+        " with their grades, b > a with them counted as 0, "
     )
-    assert "a is ahead of b, 0.500 to 0.400; with them counted as 0 it is 0.300 to 0.400" in text.en
     assert list_numbers(text.en) == list_numbers(text.zh)
     assert describe_flagged_effect(ENGLISH, make_flagged_summary()) == ""
 
@@ -90,7 +88,7 @@ def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
 def test_another_winner_alone_is_told_as_well() -> None:
     summary = make_flagged_summary(swapped=(), winners=FlaggedWinners("a", None, "a"))
     text = warn_flagged(ENGLISH, summary)
-    assert "the answer depends on 3 flagged pairs" in text
+    assert "the ranking depends on 3 flagged pairs" in text
     assert "a with their grades, none with them counted as 0, a with them left out" in text
 
 
@@ -105,14 +103,14 @@ def test_an_order_that_stays_is_a_remark_and_no_alarm() -> None:
     )
 
 
-@pytest.mark.parametrize("swaps", [4, 9])
-def test_many_swaps_are_counted(swaps: int) -> None:
-    names = [f"e{number}" for number in range(swaps + 1)]
-    means = dict.fromkeys(names, FlaggedMeans(0.5, 0.5, 0.5))
-    swapped = tuple((names[0], name) for name in names[1:])
-    text = warn_flagged(ENGLISH, make_flagged_summary(engines=means, swapped=swapped))
-    assert text.count(" is ahead of ") == 3
-    assert f"{swaps - 3} more pair" in text
+def test_of_many_engines_that_change_places_the_best_are_named() -> None:
+    names = [f"e{number}" for number in range(10)]
+    means = {name: FlaggedMeans(1 - at / 10, at / 10, 0.5) for at, name in enumerate(names)}
+    text = warn_flagged(
+        ENGLISH, make_flagged_summary(engines=means, swapped=((names[0], name) for name in names[1:9]))
+    )
+    assert "e0 > e1 > e2 > e3 > e4 > e5 > 3 more with their grades, e8 > e7 > " in text
+    assert "e9" not in text
 
 
 def make_figures(high: int, irrelevant: int | None, low: int) -> SelfTestFigures:
