@@ -24,7 +24,9 @@ class Screen(Console):
         if isinstance(renderable, Text) and not options.no_wrap:
             indent = len(renderable.plain) - len(renderable.plain.lstrip(" "))
             text = renderable[indent:]
-            lines = text.divide(find_line_breaks(text.plain, max(1, options.max_width - indent)))
+            width = max(1, options.max_width - indent)
+            paragraphs = text.split("\n", allow_blank=True)
+            lines = [line for part in paragraphs for line in part.divide(find_line_breaks(part.plain, width))]
             for line in lines[:-1]:
                 line.rstrip()
             renderable = renderable[:indent].append(text.blank_copy("\n" + " " * indent).join(lines))
