@@ -12,10 +12,10 @@ import numpy as np
 
 from judge.flags import EMPTY_SNIPPET
 from judge.measure.agreement import count_coincidences, fleiss_kappa, krippendorff_alpha
-from judge.measure.arrays import NO_GRADE
 from judge.measure.engine_agreement import tau
+from judge.measure.grades_by_pair import map_grades
 from judge.measure.intervals import ALPHA, StatisticValue
-from judge.measure.numeric import Floats, Ints, convert_non_finite, divide_sums
+from judge.measure.numeric import Bools, Floats, Ints, convert_non_finite, divide_sums
 from judge.measure.resampling import Statistic, estimate_statistic
 from judge.measure.score import Scores, compute_nan_mean
 from judge.messages import Message
@@ -162,60 +162,54 @@ def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scal
     """Return the stability over several repeats; grades of empty snippets, given by a rule, do not count."""
     if len(scores.repeats) < 2:
         return None
-    query, grades = _collect_grades(judgments, scores.repeats)
-    judged = (grades != NO_GRADE).sum(1)
-    relevant = np.where(grades == NO_GRADE, NO_GRADE, grades >= scale.relevant_from)
-    possible = judged * (judged - 1) / 2
-    flipping, changing = _count_differences(relevant), _count_differences(grades)
-    whole = _count_grades(grades[(grades != NO_GRADE).all(1)], scale.top + 1)
+    query, counts = _count_grades(judgments, scores.repeats, scale.top + 1)
+    relevant = counts[:, scale.relevant_from :].sum(1)
+    judged = counts.sum(1)
+    possible = _count_combinations(judged)
+    changing = possible - _count_combinations(counts).sum(1)
+    flipping = relevant * (judged - relevant)
     return RepeatStability(
         repeats=len(scores.repeats),
-        pairs=len(grades),
+        pairs=len(counts),
         flip_rate=_estimate_share(query, flipping, possible),
         grade_change_rate=_estimate_share(query, changing, possible),
-        ever_flipped=_estimate_share(query, (flipping > 0).astype(np.float64), np.ones(len(grades))),
+        ever_flipped=_estimate_share(query, flipping > 0, np.ones(len(counts))),
         alpha=estimate_statistic(
-            _sum_by_query(query, count_coincidences(_count_grades(grades, scale.top + 1))),
-            Statistic(krippendorff_alpha, _ALL_SAME if len(grades) else _NO_REPEAT),
+            _sum_by_query(query, count_coincidences(counts)),
+            Statistic(krippendorff_alpha, _ALL_SAME if len(counts) else _NO_REPEAT),
         ),
-        fleiss_kappa=convert_non_finite(fleiss_kappa(whole)) if scale.name == "binary" else None,
+        fleiss_kappa=convert_non_finite(fleiss_kappa(counts[judged == len(scores.repeats)]))
+        if scale.name == "binary"
+        else None,
         margin=EQUIVALENCE_MARGIN,
         measures=dict(_compare_measures(scores)),
     )
 
 
-def _collect_grades(judgments: Iterable[Judgment], repeats: Sequence[int]) -> tuple[Ints, Ints]:
-    """Return the (pairs,) numbers of the queries and the (pairs, repeats) grades; pairs sorted by name.
+def _count_grades(judgments: Iterable[Judgment], repeats: Sequence[int], levels: int) -> tuple[Ints, Ints]:
+    """Return the (pairs,) numbers of the queries, and how many repeats gave each grade: (pairs, levels).
 
-    They are the pairs with two grades or more: queries without such a pair would widen the intervals.
+    They are the pairs with two grades or more, sorted by name: queries without such a pair would widen the
+    intervals.
     """
-    column = {repeat: index for index, repeat in enumerate(repeats)}
     rows: dict[PairKey, list[int]] = {}
-    for judgment in judgments:
-        if judgment.grade is not None and judgment.repeat in column and EMPTY_SNIPPET not in judgment.flags:
-            row = rows.setdefault(judgment.key, [NO_GRADE] * len(repeats))
-            row[column[judgment.repeat]] = judgment.grade
-    pairs = sorted(pair for pair, row in rows.items() if len(repeats) - row.count(NO_GRADE) > 1)
+    counted = (judgment for judgment in judgments if EMPTY_SNIPPET not in judgment.flags)
+    for (query_id, snippet_id, repeat), grade in map_grades(counted).items():
+        if repeat in repeats:
+            rows.setdefault((query_id, snippet_id), [0] * levels)[grade] += 1
+    pairs = sorted(pair for pair, row in rows.items() if sum(row) > 1)
     numbers = {name: index for index, name in enumerate(sorted({query for query, _ in pairs}))}
-    grades = np.array([rows[pair] for pair in pairs], dtype=np.int64).reshape(-1, len(repeats))
-    return np.array([numbers[query] for query, _ in pairs], dtype=np.int64), grades
+    counts = np.array([rows[pair] for pair in pairs], dtype=np.int64).reshape(-1, levels)
+    return np.array([numbers[query] for query, _ in pairs], dtype=np.int64), counts
 
 
-def _count_differences(values: Ints) -> Floats:
-    """Return, for each pair, the number of combinations of two repeats whose values differ."""
-    total = np.zeros(len(values))
-    for one, two in combinations(values.T, 2):
-        total += (one != two) & (one != NO_GRADE) & (two != NO_GRADE)
-    return total
+def _count_combinations(repeats: Ints) -> Ints:
+    """Return the number of combinations of two of so many repeats."""
+    return repeats * (repeats - 1) // 2
 
 
-def _count_grades(grades: Ints, levels: int) -> Ints:
-    """Return the (pairs, levels) numbers of repeats with each grade."""
-    return np.stack([(grades == level).sum(1) for level in range(levels)], axis=1)
-
-
-def _estimate_share(query: Ints, counts: Floats, totals: Floats) -> StatisticValue:
-    cells = _sum_by_query(query, np.stack([counts, totals], axis=1))
+def _estimate_share(query: Ints, counts: Ints | Bools, totals: Ints | Floats) -> StatisticValue:
+    cells = _sum_by_query(query, np.stack([counts, totals], axis=1).astype(np.float64))
     return estimate_statistic(cells, Statistic(divide_sums, _NO_REPEAT, is_share=True))
 
 

@@ -182,7 +182,7 @@ def test_one_query_has_rates_without_an_interval() -> None:
 
 
 def test_nothing_judged_twice_is_unknown_and_says_why() -> None:
-    result = measure_table({("q1", "a"): [3, None], ("q2", "b"): [None, 1]}, BINARY)
+    result = measure_table({("q1", "a"): [0, None], ("q2", "b"): [None, 1]}, BINARY)
     assert result.pairs == 0
     for estimate in (result.flip_rate, result.grade_change_rate, result.ever_flipped):
         assert (estimate.value, estimate.why) == (None, "no pair was judged twice")
