@@ -26,14 +26,15 @@ from judge.measure.intervals import ALPHA
 from judge.measure.measures import Measure, check_depth, parse_measure
 from judge.measure.numeric import Bools, Floats, Ints, rank_engines
 from judge.measure.ppi import draw_queries_to_label
-from judge.messages import Message, NameList, OptionName
+from judge.messages import Message, NameList
 from judge.records import Pair, PairKey, Scale
 
 #: A plan needs this many pairs, and a decision as many labels or nine tenths of the plan; with fewer than
 #: `ENOUGH_LABELS` there is a warning.
 MIN_LABELS = 50
 ENOUGH_LABELS = 100
-
+#: The most looks at the result that a plan can be made for.
+MAX_ROUNDS = 50
 #: A plan has no smaller probability: its inverse stays a number.
 _MIN_PROBABILITY = 1e-9
 
@@ -113,13 +114,6 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, options
             "the lists of {engines} are equal: no label changes it", engines=NameList(map(repr, ordered))
         )
     min_labels = min(MIN_LABELS, len(weights_by_pair))
-    if options.rounds > min_labels:
-        raise InputError(
-            "{key} is {value:.80}; {requirement}",
-            key=OptionName("--rounds"),
-            value=str(options.rounds),
-            requirement=Message("it must be at most {most:,}", most=min_labels),
-        )
     weights = np.array(list(weights_by_pair.values()))
     typical = compute_median_grades(run.judgments)
     grades = [typical.get(key) for key in weights_by_pair]
@@ -172,15 +166,9 @@ def _order_engines(
 ) -> tuple[tuple[str, ...], tuple[float, ...], tuple[str, ...]]:
     """Return the engines, best first by the assessor, their means, and the queries of all of them."""
     chosen = tuple(dict.fromkeys(names)) or run.dataset.engines
-    if not names and len(chosen) < 2:
+    if len(chosen) < 2 or not set(chosen) <= set(run.dataset.engines):
         raise InputError(
-            "the run has the engine {engines} only; pairs are drawn to compare two or more engines",
-            engines=NameList(map(repr, chosen)),
-        )
-    unknown = [name for name in chosen if name not in run.dataset.engines]
-    if unknown or len(chosen) < 2:
-        raise InputError(
-            "--engines is {names}; name two or more engines of the run: {engines}",
+            "pairs are drawn to compare two or more engines of the run ({engines}), not {names}",
             names=NameList(map(repr, chosen)),
             engines=NameList(map(repr, run.dataset.engines)),
         )
@@ -282,8 +270,8 @@ def check_plan(run: JudgedRun, plan: PairPlan, place: str) -> None:
         check(f"{name}.probability", unit.probability, fits, Message("it is above 0 and at most 1"))
     drawn = len(plan.drawn)
     check("labels", plan.labels, 0 < drawn == plan.labels, Message("{drawn:,} units are drawn", drawn=drawn))
-    fits = 1 <= plan.rounds <= drawn
-    check("rounds", plan.rounds, fits, Message("it is 1 or more, and at most the number of labels"))
+    fits = 1 <= plan.rounds <= MAX_ROUNDS
+    check("rounds", plan.rounds, fits, Message("it is from 1 to {most}", most=MAX_ROUNDS))
 
 
 def number_queries(pairs: Iterable[PairKey], queries: Sequence[str]) -> Ints:

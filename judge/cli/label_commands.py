@@ -94,7 +94,9 @@ def agree(
     ] = None,
     rounds: Annotated[
         int | None,
-        make_option("With --plan-pairs: how often you draw and look at the result (default 1).", min=1),
+        make_option(
+            "With --plan-pairs: how often you draw and look at the result (default 1).", min=1, max=50
+        ),
     ] = None,
     seed: Annotated[int | None, make_option("Seed of the draw (default 0).", min=0)] = None,
     out: Annotated[Path | None, make_option("File of the plan (default: RUN/labels.csv).")] = None,

@@ -310,14 +310,7 @@ def _check_samples(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
     fewest = min(samples, key=lambda sample: sample.labelled_values)
     labelled, values = fewest.people.size, fewest.labelled_values
     engines = NameList(map(repr, fewest.engines))
-    if labelled + fewest.rest.size < MIN_LABELLED:
-        raise InputError(
-            "correcting the assessor needs {least} wholly labelled queries, and this run has only {queries};"
-            " judge more queries",
-            least=MIN_LABELLED,
-            queries=labelled + fewest.rest.size,
-        )
-    more = _advise_on_plan(fewest) if fewest.rest.size else Message("the run has no more to label")
+    more = _advise_on_plan(fewest)
     if labelled < MIN_LABELLED:
         raise InputError(
             "correcting the assessor needs {least} wholly labelled queries and has {labelled}; label"
@@ -352,7 +345,9 @@ def _check_samples(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
 
 def _advise_on_plan(sample: LabelledSample) -> Message:
     """Return the command that draws as many queries as the next step needs; its value `run` is a folder."""
-    labelled = sample.people.size
+    labelled, queries = sample.people.size, sample.people.size + sample.rest.size
+    if labelled == queries or queries < MIN_LABELLED:
+        return Message("this run has only {queries}; judge more queries", queries=queries)
     count = ENOUGH_LABELLED
     if labelled < MIN_LABELLED:
         count = MIN_LABELLED
@@ -362,7 +357,7 @@ def _advise_on_plan(sample: LabelledSample) -> Message:
         "judge agree {run} --plan {count} draws {count} queries; with the same --seed, those drawn before are"
         " among them, and their labels stay valid",
         run="RUN",
-        count=min(count, labelled + sample.rest.size),
+        count=min(count, queries),
     )
 
 

@@ -803,7 +803,7 @@ def test_a_run_of_one_engine_has_no_plan_of_pairs(tmp_path: Path) -> None:
     run = tmp_path / "runs" / "x"
     run_judge("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "lexical", "--out", run)
     text = run_refused(run, "--plan-pairs", 60)
-    assert text == "the run has the engine 'engine' only; pairs are drawn to compare two or more engines"
+    assert text == ("pairs are drawn to compare two or more engines of the run ('engine'), not 'engine'")
 
 
 def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair_run: Path, plain_run: Path, tmp_path: Path) -> None:
@@ -812,16 +812,17 @@ def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair_run: Path, plain_run: 
         text = run_refused(unfair_run, "--plan-pairs", 60, "--measure", measure)
         assert f"{measure} is not a sum over ranks" in text
     assert "one of --plan N" in run_refused(unfair_run, "--plan-pairs", 60, "--half-width", 0.1)
-    assert "name two or more" in run_refused(unfair_run, "--plan-pairs", 60, "--engines", "bing")
-    assert "name two or more" in run_refused(unfair_run, "--plan-pairs", 60, "--engines", "bing", "yahoo")
+    assert "not 'bing'" in run_refused(unfair_run, "--plan-pairs", 60, "--engines", "bing")
+    assert "not 'bing' and 'yahoo'" in run_refused(
+        unfair_run, "--plan-pairs", 60, "--engines", "bing", "yahoo"
+    )
     assert "a plan of 49 pairs is too small" in run_refused(
         unfair_run, "--plan-pairs", 49, "--measure", "P@3"
     )
     assert "needs more queries" in run_refused(unfair_run, "--half-width", 0.001, "--measure", "P@3")
     for rounds in (51, 10**23):
-        assert run_refused(unfair_run, "--plan-pairs", 60, "--measure", "P@3", "--rounds", rounds) == (
-            f"--rounds is {rounds}; it must be at most 50"
-        )
+        refused = run_refused(unfair_run, "--plan-pairs", 60, "--measure", "P@3", "--rounds", rounds)
+        assert f"--rounds is '{rounds}'; it must be at most 50" in refused
     assert "--seed" in run_refused(unfair_run, "--plan-pairs", 60, "--seed", -1)
     assert "/.json: no such file" in run_refused(
         unfair_run, "--qrels", unfair_run / "qrels.txt", "--plan", "/"
