@@ -41,9 +41,8 @@ _NAMED_CHANGES: Mapping[Status, frozenset[Change]] = {
     "queries changed": frozenset({"queries"}),
     "engine settings changed": frozenset({"engine settings"}),
 }
-_REASON_LENGTH = 300
-#: A reason or the advice after it, in both languages: it ends before a semicolon that is in no brackets.
-_CLAUSE = re.compile(r"(?:[(（](?:[^()（）]|[(（][^()（）]*[)）])*[)）]|(?!; |；).)*", re.DOTALL)
+#: The most characters of a reason: there is room for its advice, so that no command is cut.
+_REASON_LENGTH = 1_000
 
 
 def iter_trend_parts(trend: Trend) -> Iterator[Part]:
@@ -183,12 +182,6 @@ def _iter_news(nights: Sequence[NightTrend]) -> Iterator[str]:
 
 
 def _shorten_reason(reason: str, *, is_last: bool) -> str:
-    """Return the reason without the advice after it, except on the last night: later, it is out of date.
-
-    A long one ends before an advice, so that no command is cut.
-    """
-    ends = [clause.end() for clause in _CLAUSE.finditer(reason)]
-    text = reason if is_last else reason[: ends[0]]
-    if len(text) > _REASON_LENGTH and (fitting := [end for end in ends if end <= _REASON_LENGTH - 2]):
-        text = f"{text[: fitting[-1]]} …"
+    """Return the reason without the advice after it, except on the last night: later, it is out of date."""
+    text = reason if is_last else re.split("; |；", reason)[0]
     return truncate_with_ellipsis(text, _REASON_LENGTH)
