@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
 from itertools import groupby, pairwise
-from statistics import median
 
 from markupsafe import Markup
 
 from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.nightly.night_texts import STATUS_TEXTS
-from judge.nightly.record import BaselineReference, NightRecord
+from judge.nightly.record import NightRecord
 from judge.nightly.trend import TrendValue
 from judge.nightly.trend_changes import CHANGE_TEXTS, Change, Kind, find_breaks, find_changes
 from judge.report.charts import svg
@@ -23,8 +22,6 @@ from judge.report.charts.plot import Axis, PlotArea, make_axis
 from judge.report.charts.svg import Picture
 from judge.report.display_text import format_number, format_range
 
-#: A break of more than this many usual intervals between nights is a gap.
-_GAP_INTERVALS = 3
 #: The margins left (for numbers) and right of the rows, as fractions of the column.
 _LEFT = 0.14
 _RIGHT = 0.02
@@ -70,13 +67,6 @@ class Timeline:
         first, last = self.nights[0].date, self.nights[-1].date
         days = (last - first).days
         return [(night.date - first).days / days if days else 0.5 for night in self.nights]
-
-    @cached_property
-    def gaps(self) -> list[int]:
-        """The nights that come so long after the one before that no line joins them."""
-        intervals = [(after.date - before.date).days for before, after in pairwise(self.nights)]
-        usual = median(intervals) if intervals else 0
-        return [at for at, days in enumerate(intervals, 1) if days > _GAP_INTERVALS * usual]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +198,9 @@ class _Curve:
         return self.timeline.positions[at], self.area.find_height(value) - self.area.top
 
     def iter_runs(self, kind: Kind) -> Iterator[list[_Point]]:
-        """Yield the points that a line joins: not over nights without a value, gaps, and breaking changes."""
+        """Yield the points that a line joins: not over nights without a value, and breaking changes."""
         run: list[_Point] = []
-        breaks = {*self.timeline.gaps, *find_breaks(self.timeline.nights, self.timeline.changes, kind)}
+        breaks = find_breaks(self.timeline.nights, self.timeline.changes, kind)
         for at, value in enumerate(self.row.values):
             if run and (value is None or at in breaks):
                 yield run
@@ -263,7 +253,7 @@ def _draw_intervals(curve: _Curve, run: Sequence[_Point]) -> Iterator[Markup]:
 
 
 def _draw_baselines(curve: _Curve) -> Iterator[Markup]:
-    """Yield the line of each baseline, in the stretched part; it ends at gaps, not at other changes.
+    """Yield the line of each baseline, in the stretched part, also over other changes.
 
     It begins on the night that became the baseline, unless that was compared with a later baseline. A single
     night has a short line.
@@ -271,16 +261,12 @@ def _draw_baselines(curve: _Curve) -> Iterator[Markup]:
     timeline, baselines = curve.timeline, curve.row.baselines
     # A baseline that is a night has the day as its name.
     position_of = dict(zip(timeline.dates, timeline.positions, strict=True))
-
-    def identify(at: int) -> tuple[int, BaselineReference | None]:
-        return max((gap for gap in timeline.gaps if gap <= at), default=0), timeline.nights[at].baseline
-
     end = 0.0
     nights = [at for at, value in enumerate(curve.row.values) if value and baselines[at] is not None]
-    for (after_gap, baseline), group in groupby(nights, key=identify):
+    for baseline, group in groupby(nights, key=lambda at: timeline.nights[at].baseline):
         levels = [curve.locate(at, baselines[at] or 0.0) for at in group]
         (first, level), begin = levels[0], position_of.get(baseline.name if baseline else "")
-        if begin is not None and max(end, timeline.positions[after_gap]) <= begin < first:
+        if begin is not None and end <= begin < first:
             levels.insert(0, (begin, level))
         end = levels[-1][0]
         if len(levels) == 1:

@@ -55,17 +55,6 @@ def test_what_the_lines_are_is_said_as_they_are_drawn(browser: Browser, trend: P
         assert result.page.locator("svg.chart .changed").first.evaluate(DASHES) == "2px, 3px"
 
 
-def test_no_line_runs_over_weeks_without_a_night(browser: Browser, tmp_path: Path) -> None:
-    nights = [make_night(f"2026-{day}") for day in ("01-29", "01-30", "02-02", "02-03", "04-30", "05-01")]
-    with open_page(
-        browser, make_file_url(trend_page.write_trend_page(write_nights(tmp_path, nights)))
-    ) as result:
-        sdcg = result.page.locator("svg.chart").first
-        # Of each engine: a line to February over a weekend, and another one from April.
-        assert (sdcg.locator("path.trend").count(), sdcg.locator("path.interval").count()) == (6, 6)
-        assert sdcg.locator("path.base").count() == 6
-
-
 def test_nights_that_are_a_week_apart_are_joined(browser: Browser, tmp_path: Path) -> None:
     nights = [make_night(f"2026-05-{day:02}") for day in (1, 8, 15, 29)]
     with open_page(
