@@ -33,6 +33,8 @@ from judge.nightly.assessor_drift import (
 )
 from judge.nightly.night_dataset import COLLECTION_FILE, CollectionInfo, read_collection
 from judge.nightly.record import (
+    BACKUP,
+    DRIFTED,
     NIGHT_FILE,
     QUARANTINED_STORE,
     BaselineReference,
@@ -177,7 +179,7 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
 
 def make_backup_path(store: Path) -> Path:
     """Return where the shared store stays after the quarantined `store` took its place."""
-    return store.with_name(store.name.replace(".drifted-", ".backup-"))
+    return store.with_name(store.name.replace(DRIFTED, BACKUP))
 
 
 def _find_store_problem(run: Path, store: Path, served: frozenset[str]) -> Message | None:

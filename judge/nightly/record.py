@@ -41,9 +41,11 @@ EXIT_CODES: Mapping[Status, int] = {
     "regression": 1,
 }
 OutcomeName = Literal["fine", "regression", "improvement", "incomplete"]
-#: The names of stores in the folder of nights: that of an assessor that had drifted, and those of all nights.
-QUARANTINED_STORE = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
-STORE_OF_NIGHT = re.compile(r"verdicts\.(drifted-)?[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
+#: The names of stores in the folder of nights have this before their day: see `stores`.
+DRIFTED, BACKUP = "drifted-", "backup-"
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+QUARANTINED_STORE = re.compile(rf"verdicts\.{DRIFTED}{_DAY}\.sqlite")
+STORE_OF_NIGHT = re.compile(rf"verdicts\.({DRIFTED})?{_DAY}\.sqlite")
 #: A text is stored as an object.
 _StoredText = Annotated[
     Bilingual,

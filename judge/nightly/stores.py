@@ -38,14 +38,12 @@ from judge.nightly.assessor_drift import (
 )
 from judge.nightly.baseline import BaselinePointer, make_backup_path
 from judge.nightly.context import NightContext, find_assessor_setting_changes, has_same_requests
-from judge.nightly.record import QUARANTINED_STORE, NightRecord
+from judge.nightly.record import BACKUP, DRIFTED, QUARANTINED_STORE, NightRecord
 from judge.run_identity import choose_store_path
 from judge.runs.folder import RunFolder
 from judge.runs.load import RunIdentity, read_config_if_there
 from judge.runs.run_result import RunResult
 from judge.store import store_files
-
-_QUARANTINED = ".drifted-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ class NightStores:
     @property
     def quarantined(self) -> Path:
         """The path of the store for an assessor that had drifted when the night began."""
-        return self.nights / f"verdicts{_QUARANTINED}{self.day}.sqlite"
+        return self.nights / f"verdicts.{DRIFTED}{self.day}.sqlite"
 
     def find_latest(self, record: NightRecord | None) -> Path:
         """Return the store that has the verdicts of earlier starts of the night; `record` is theirs."""
@@ -130,17 +128,17 @@ class NightStores:
 
 def iter_quarantined_stores(nights: Path) -> Iterator[tuple[Path, str]]:
     """Yield the stores of drifted assessors, the last first, each with the day of its first night."""
-    for store in sorted(nights.glob(f"verdicts{_QUARANTINED}*.sqlite"), reverse=True):
+    for store in sorted(nights.glob(f"verdicts.{DRIFTED}*.sqlite"), reverse=True):
         if QUARANTINED_STORE.fullmatch(store.name):
-            yield store, store.stem.rpartition(_QUARANTINED)[2]
+            yield store, store.stem.rpartition(DRIFTED)[2]
 
 
 def find_backup(nights: Path, pointer: BaselinePointer) -> Path | None:
     """Return the store to go back to with a baseline of an earlier assessor, None where none is needed."""
     if pointer.quarantined_store or not is_day(pointer.name):
         return None
-    paths = nights.glob("verdicts.backup-*.sqlite")
-    return min((path for path in paths if path.stem.rpartition(".backup-")[2] > pointer.name), default=None)
+    paths = nights.glob(f"verdicts.{BACKUP}*.sqlite")
+    return min((path for path in paths if path.stem.rpartition(BACKUP)[2] > pointer.name), default=None)
 
 
 def choose_store(context: NightContext, identity: RunIdentity, judged_night: JudgedNight) -> Path:
