@@ -62,19 +62,12 @@ def read_query_file(path: Path, warn: Warn) -> list[QueryRow]:
 
 def _parse_query(place: str, row: InputRecord) -> QueryRow:
     text = row.get("query")
-    if not isinstance(text, str) or not clean.clean_query(text):
-        description = Message("missing") if text is None else cut_value(repr(text), 80)
+    if not isinstance(text, str) or not clean.clean_query(text) or SURROGATE.search(text):
         raise InputError(
-            "{place}: field 'query' is {value}; every query needs visible text",
+            "{place}: field 'query' is {value}; every query needs visible text, without half of a surrogate"
+            " pair",
             place=place,
-            value=description,
-        )
-    if SURROGATE.search(text):
-        raise InputError(
-            "{place}: field 'query' is {value!r:.80}, which holds half of a surrogate pair; write"
-            " the whole character",
-            place=place,
-            value=text,
+            value=Message("missing") if text is None else cut_value(repr(text), 80),
         )
     query_id = parse_optional_identifier(place, "query_id", row.get("query_id")) or make_query_id(text)
     columns = {name: value for name, value in row.items() if name not in ("query", "query_id", "engines")}

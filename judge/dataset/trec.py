@@ -102,7 +102,14 @@ def _read_topics(path: Path, warn: Warn) -> dict[str, str]:
     topics: dict[str, str] = {}
     lines = list(read_nonblank_lines(path, warn))
     parse = _parse_tagged_topics if lines and lines[0][1].startswith("<") else _parse_topic_lines
-    for location, query_id, text in parse(lines):
+    for location, line, query_id, text in parse(lines):
+        if not query_id or not text:
+            raise InputError(
+                "{place}: is {line!r}; a topic is an id, a tab, and the query's text, or JSON with 'query_id'"
+                " and 'query', or has <num> and <title>, or <topic number=…> and <query>",
+                place=location,
+                line=line[:60],
+            )
         if query_id in topics:
             raise InputError(
                 "{place}: topic {query_id!r} is given twice; give each topic once",
@@ -118,25 +125,19 @@ def _read_topics(path: Path, warn: Warn) -> dict[str, str]:
     return topics
 
 
-def _parse_topic_lines(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Yield the location, the id and the text of each topic."""
+def _parse_topic_lines(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the location, the line, the id and the text of each topic; what it lacks is empty."""
     for location, line in lines:
-        query_id: str | None
         if line.startswith(("{", "[{")):  # a list is no object, which the error says
             record = convert_values(parse_object(location, line))
-            query_id = _find_id(location, record, _TOPIC_ID_NAMES)
-            texts = [record[name] for name in ("query", "text", "title") if record.get(name)]
+            query_id = _find_id(location, record, _TOPIC_ID_NAMES) or ""
+            value = next((record[name] for name in ("query", "text", "title") if record.get(name)), None)
+            text = field_values.parse_text(location, "query", value).strip()
         else:
-            query_id, _, *texts = line.partition("\t" if "\t" in line else ":")
-            texts = [text for text in texts if text.strip() and "\t" not in text.strip()]
-        if query_id is None or not texts:
-            raise InputError(
-                "{place}: is {line!r}; a topic is an id, a tab, and the query's text, or JSON with"
-                " 'query_id' and 'query'",
-                place=location,
-                line=line[:60],
-            )
-        yield location, query_id.strip(), field_values.parse_text(location, "query", texts[0]).strip()
+            query_id, _, text = (part.strip() for part in line.partition("\t" if "\t" in line else ":"))
+            if "\t" in text:  # another column is no part of the query
+                text = ""
+        yield location, line, query_id, text
 
 
 def _find_id(location: str, record: InputRecord, names: Sequence[str]) -> str | None:
@@ -145,7 +146,7 @@ def _find_id(location: str, record: InputRecord, names: Sequence[str]) -> str | 
     return None if name is None else field_values.format_identifier(location, name, record[name])
 
 
-def _parse_tagged_topics(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+def _parse_tagged_topics(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str, str]]:
     """Yield the same of topics with tags, as in the files of TREC's tracks.
 
     A topic begins with `<top>` or `<topic …>`. Its id is in `<num>` or in an attribute, its text in `<title>`
@@ -162,14 +163,7 @@ def _parse_tagged_topics(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str
         content = "\n".join(block)
         query_id, title = _TOPIC_ID.search(content), _TOPIC_TITLE.search(content)
         text = " ".join(unescape(title[1]).split()) if title else ""
-        if not query_id or not text:
-            raise InputError(
-                "{place}: this topic has no {missing}; a topic has <num> and <title>, or <topic number=…> and"
-                " <query>",
-                place=location,
-                missing="<title>" if query_id else "<num>",
-            )
-        yield location, query_id[1] or query_id[2], text
+        yield location, block[0], (query_id[1] or query_id[2]) if query_id else "", text
 
 
 def _read_runs(

@@ -74,20 +74,15 @@ def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn) -> Iterator[tup
     from openpyxl import load_workbook
 
     with closing(load_workbook(content, read_only=True)) as book:
-        visible = [worksheet for worksheet in book.worksheets if worksheet.sheet_state == "visible"]
-        if not visible:
-            raise InputError(
-                "{file}: the workbook has no sheet with cells; put the rows in its first sheet", file=path
-            )
-        sheet = visible[0]
-        if visible[1:]:
+        sheet, *others = [worksheet for worksheet in book.worksheets if worksheet.sheet_state == "visible"]
+        if others:
             warn(
                 Message(
                     "{file}: only its first visible sheet {name!r} is read, not {others}; to read another"
                     " one, move it to the front",
                     file=path,
                     name=sheet.title,
-                    others=SeparatedNames(repr(worksheet.title) for worksheet in visible[1:]),
+                    others=SeparatedNames(repr(worksheet.title) for worksheet in others),
                 )
             )
         sheet.reset_dimensions()  # the size in the file may be wrong

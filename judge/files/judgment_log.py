@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -118,10 +117,8 @@ def store_judgments(judgments: Sequence[Judgment], folder: Path) -> JudgmentLog:
     if isinstance(judgments, JudgmentLog):
         return judgments
     log = JudgmentLog(len(judgments), folder)
-    source = iter(judgments)
-    for first in range(0, len(judgments), _BLOCK):
-        block = list(islice(source, _BLOCK))
-        log.add(range(first, first + len(block)), block)
+    for index, judgment in enumerate(judgments):
+        log.add([index], [judgment])
     return log
 
 

@@ -276,8 +276,8 @@ def test_topics_can_be_json_lines(line: str, tmp_path: Path) -> None:
     [
         ('{"id": "1"}\n', """t.txt:1: is '{"id": "1"}'; a topic is an id"""),
         ('{"id": "1", "query": ["x"]}\n', ":1: field 'query' is ['x'], not text"),
-        ("<top>\n<num> Number: 1\n<desc> x\n</top>\n", ":1: this topic has no <title>"),
-        ("\n<topics>\n<topic>\n<query>tea</query>\n</topic>\n", ":3: this topic has no <num>"),
+        ("<top>\n<num> Number: 1\n<desc> x\n</top>\n", ":1: is '<top>'; a topic is an id"),
+        ("\n<topics>\n<topic>\n<query>tea</query>\n</topic>\n", ":3: is '<topic>'; a topic is an id"),
         ("<top>\n<num>1\n<title>a\n<top>\n<num>1\n<title>b\n", ":4: topic '1' is given twice"),
         ("1\ttea\n<top>\n", ":2: is '<top>'; a topic is an id, a tab"),
         ("<top>\n<num>2\n<title>a\n", "a.run:1: topic '1' is not in the topics file; add it there"),
