@@ -49,7 +49,7 @@ _PLACEHOLDER = re.compile(rf"\{{({'|'.join(sorted(PLACEHOLDERS))})\}}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineDefinition:
-    """The API of one engine; `docs` is the address of its documentation.
+    """The API of one engine.
 
     `table` names the table that describes the engine, "" if it is a known one. `base_url` is "" if there is
     no public server; `base_env` names a variable that may hold an address. `key` names the variable of the
@@ -61,7 +61,6 @@ class EngineDefinition:
     """
 
     name: str
-    docs: str
     shape: ResponseShape
     table: str = ""
     base_url: str = ""

@@ -197,7 +197,6 @@ def read_custom_engine(name: str, table: TomlTable) -> EngineDefinition:
     proof = described.results if described.proof is None else described.proof
     return EngineDefinition(
         name=name,
-        docs=place,
         table=place,
         shape=ResponseShape(results=described.results, proof=proof, **dict(paths)),
         base_url=base_url,

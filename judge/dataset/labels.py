@@ -72,15 +72,6 @@ def draw_sample(keys: Iterable[PairKey], size: int) -> frozenset[PairKey]:
     return frozenset(sorted(keys, key=lambda key: hashlib.sha256("\n".join(key).encode()).digest())[:size])
 
 
-@dataclass(frozen=True, slots=True)
-class _RunNames:
-    """The names of the queries, snippets and documents of a run in label files."""
-
-    queries: Mapping[str, str]
-    snippets: frozenset[PairKey]
-    documents: Mapping[tuple[str, str], frozenset[str]]
-
-
 def match_labels(
     labels: Sequence[Label],
     dataset: Dataset,
@@ -98,17 +89,19 @@ def match_labels(
     several documents with one snippet the highest grade counts. Raise InputError when no label matches a
     pair, and for two grades of one item of a query that is named by its id and by its text.
     """
-    names = _collect_names(dataset, pool)
+    queries, documents = _name_queries(dataset), _collect_documents(dataset)
+    snippets = {pair.key for pair in pool.pairs}
     own: dict[PairKey, int] = {}
     inherited: dict[PairKey, int] = {}
     unmatched = []
     conflicting: dict[PairKey, None] = {}
     first_labels: dict[tuple[str, str], Label] = {}
     for label in labels:
-        query_id = _find_query(label, names)
+        names = [name for name in unescape_candidates(label.query_id) if name in queries]
+        query_id = queries[names[0]] if names else None
         if query_id is not None:
             check_same_grade(label, first_labels.setdefault((query_id, label.item), label))
-        pairs, is_own = _find_pairs(query_id, label.item, names)
+        pairs, is_own = _find_pairs(query_id, label.item, snippets, documents)
         grades_of_kind = own if is_own else inherited
         for pair in pairs:
             if grades_of_kind.get(pair, label.grade) != label.grade:
@@ -117,7 +110,7 @@ def match_labels(
         if not pairs:
             unmatched.append((label.query_id, label.item))
     if len(unmatched) == len(labels):
-        raise InputError(_describe_no_match(labels, pool, names))
+        raise InputError(_describe_no_match(labels, pool, documents))
     by_pair = {**inherited, **own}
     grades = {pair.key: by_pair[pair.key] for pair in pool.pairs if pair.key in by_pair}
     differing = [pair for pair in conflicting if pair not in own]
@@ -141,28 +134,27 @@ def select_unknown_texts(pool: Pool) -> tuple[Pair, ...]:
     return tuple(pair for pair in pool.pairs if not UNKNOWN_TEXT.isdisjoint(pair.snippet.flags))
 
 
-def _collect_names(dataset: Dataset, pool: Pool) -> _RunNames:
-    """Return the names of a run; a name as it is has priority over its form in TREC files.
-
-    The text of a query is a further name of it, unless other queries have the same text.
-    """
-    snippet_ids: dict[tuple[str, str], set[str]] = {}
-    for ranking in dataset.rankings:
-        for snippet, document in zip(ranking.snippets, ranking.documents, strict=False):
-            snippet_ids.setdefault((ranking.query_id, document), set()).add(snippet.id)
-    exact = {key: frozenset(ids) for key, ids in snippet_ids.items()}
-    escaped = {(query_id, escape_column(document)): ids for (query_id, document), ids in exact.items()}
+def _name_queries(dataset: Dataset) -> dict[str, str]:
+    """Return the ids of queries by name: the id, its form in TREC files, or a text that no other query has."""
     texts: dict[str, set[str]] = {}
     for query in dataset.queries.values():
         for text in (query.text, unicodedata.normalize("NFC", query.raw_text)):
             texts.setdefault(text, set()).add(query.id)
-    return _RunNames(
+    return (
         {text: query_id for text, (query_id, *others) in texts.items() if not others}
         | {escape_column(query_id): query_id for query_id in dataset.queries}
-        | {query_id: query_id for query_id in dataset.queries},
-        frozenset(pair.key for pair in pool.pairs),
-        escaped | exact,
+        | {query_id: query_id for query_id in dataset.queries}
     )
+
+
+def _collect_documents(dataset: Dataset) -> dict[tuple[str, str], set[str]]:
+    """Return the ids of snippets by query and document: by its name, else by the form in TREC files."""
+    documents: dict[tuple[str, str], set[str]] = {}
+    for ranking in dataset.rankings:
+        for snippet, document in zip(ranking.snippets, ranking.documents, strict=False):
+            documents.setdefault((ranking.query_id, document), set()).add(snippet.id)
+    escaped = {(query_id, escape_column(document)): ids for (query_id, document), ids in documents.items()}
+    return escaped | documents
 
 
 def check_same_grade(label: Label, first: Label) -> None:
@@ -180,24 +172,26 @@ def check_same_grade(label: Label, first: Label) -> None:
         )
 
 
-def _find_query(label: Label, names: _RunNames) -> str | None:
-    matching = (names.queries[name] for name in unescape_candidates(label.query_id) if name in names.queries)
-    return next(matching, None)
-
-
-def _find_pairs(query_id: str | None, item: str, names: _RunNames) -> tuple[list[PairKey], bool]:
+def _find_pairs(
+    query_id: str | None,
+    item: str,
+    snippets: Collection[PairKey],
+    documents: Mapping[tuple[str, str], Collection[str]],
+) -> tuple[list[PairKey], bool]:
     """Return the pairs of an item of a query, and True when it is a snippet."""
     if query_id is None:
         return [], False
     for name in unescape_candidates(item):
-        if (query_id, name) in names.snippets:
+        if (query_id, name) in snippets:
             return [(query_id, name)], True
-        if (query_id, name) in names.documents:
-            return [(query_id, snippet_id) for snippet_id in names.documents[query_id, name]], False
+        if (query_id, name) in documents:
+            return [(query_id, snippet_id) for snippet_id in documents[query_id, name]], False
     return [], False
 
 
-def _describe_no_match(labels: Sequence[Label], pool: Pool, names: _RunNames) -> str:
+def _describe_no_match(
+    labels: Sequence[Label], pool: Pool, documents: Mapping[tuple[str, str], Collection[str]]
+) -> str:
     """Return the message that no label matches: an example of each side."""
     if not (labels and pool.pairs):
         return Message(
@@ -207,9 +201,7 @@ def _describe_no_match(labels: Sequence[Label], pool: Pool, names: _RunNames) ->
         )
     query_id, snippet_id = pool.pairs[0].key
     document = next(
-        name
-        for (of_query, name), ids in names.documents.items()
-        if of_query == query_id and snippet_id in ids
+        name for (of_query, name), ids in documents.items() if of_query == query_id and snippet_id in ids
     )
     return Message(
         "{label.location}: none of the rows ({count:,}) is about this run. This one has query"
