@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from judge.errors import CallError, ConnectionFailed, RetryableError
 from judge.models.providers import Model, ModelResult
 from judge.models.redaction import mask
 from judge.records import Completion, Prompt
 
+T = TypeVar("T")
 #: Seconds for which a request waits for a worker where none is ready, and between two attempts to reach one.
 _MAX_WAIT, _PAUSE = 60.0, 1.0
 #: Seconds for which prompts, and results, are collected: a message costs more CPU time than a pair.
@@ -55,8 +56,7 @@ class PromptWorker:
     def __init__(self, open_model: Callable[[], Model]) -> None:
         self._model = open_model()
         self._tasks: dict[asyncio.Task[ModelResult], int] = {}
-        self._ended: list[asyncio.Task[ModelResult]] = []
-        self._has_ended = asyncio.Event()
+        self._ended = asyncio.Queue[asyncio.Task[ModelResult]]()
 
     async def wait_until_ready(self) -> None:
         """Return at once: a worker that exists is ready."""
@@ -66,15 +66,11 @@ class PromptWorker:
         for number, prompt in prompts.items():
             task = asyncio.create_task(self._complete(prompt))
             self._tasks[task] = number
-            task.add_done_callback(self._end_task)
+            task.add_done_callback(self._ended.put_nowait)
 
     async def receive(self) -> Mapping[int, ModelResult]:
         """Wait until a request has ended; return the new results by the numbers of their prompts."""
-        await self._has_ended.wait()
-        await asyncio.sleep(_COLLECT)
-        self._has_ended.clear()
-        ended, self._ended = self._ended, []
-        return {self._tasks.pop(task): task.result() for task in ended}
+        return {self._tasks.pop(task): task.result() for task in await _take_items(self._ended)}
 
     async def _complete(self, prompt: Prompt) -> ModelResult:
         try:
@@ -82,9 +78,14 @@ class PromptWorker:
         except CallError as error:
             return error
 
-    def _end_task(self, task: asyncio.Task[ModelResult]) -> None:
-        self._ended.append(task)
-        self._has_ended.set()
+
+async def _take_items(queue: asyncio.Queue[T]) -> list[T]:
+    """Wait for an item of `queue`; return it, and those that come a moment later."""
+    items = [await queue.get()]
+    await asyncio.sleep(_COLLECT)
+    while not queue.empty():
+        items.append(queue.get_nowait())
+    return items
 
 
 class WorkerModel:
@@ -154,8 +155,7 @@ class _Connection:
         self._worker = worker
         self._update = update
         self._numbers = count()
-        self._to_send: dict[int, Prompt] = {}
-        self._has_prompts = asyncio.Event()
+        self._to_send = asyncio.Queue[tuple[int, Prompt]]()
         self.task = asyncio.create_task(self._exchange_messages())
 
     async def complete(self, prompt: Prompt) -> ModelResult:
@@ -163,8 +163,7 @@ class _Connection:
         number = next(self._numbers)
         future: asyncio.Future[ModelResult] = asyncio.get_running_loop().create_future()
         self.waiting[number] = future
-        self._to_send[number] = prompt
-        self._has_prompts.set()
+        self._to_send.put_nowait((number, prompt))
         try:
             return await future
         finally:
@@ -182,7 +181,7 @@ class _Connection:
             except* WorkerLost as lost:
                 self.error = mask(str(lost.exceptions[0]))
             self._set_ready(is_ready=False)
-            self._to_send.clear()
+            self._to_send = asyncio.Queue()
             error = RetryableError("transport", f"a worker was lost ({self.error})", maybe_billed=True)
             self._set_results(dict.fromkeys(self.waiting, error))
             await asyncio.sleep(_PAUSE)
@@ -190,11 +189,7 @@ class _Connection:
     async def _send(self) -> None:
         # What comes while a message is under way is in the next one, too.
         while True:
-            await self._has_prompts.wait()
-            await asyncio.sleep(_COLLECT)
-            self._has_prompts.clear()
-            prompts, self._to_send = self._to_send, {}
-            await self._worker.send(prompts)
+            await self._worker.send(dict(await _take_items(self._to_send)))
 
     async def _receive(self) -> None:
         while True:
