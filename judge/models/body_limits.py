@@ -6,10 +6,6 @@ import zlib
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import TYPE_CHECKING
 
-from judge.errors import CallError, iterate_causes
-from judge.models.error_mapping import make_connection_error, make_transport_error
-from judge.models.server import Server
-
 if TYPE_CHECKING:
     import aiohttp
 
@@ -68,15 +64,3 @@ async def read_body(response: aiohttp.ClientResponse) -> bytes:
     """Return the body of a response of aiohttp, which must not unpack it itself."""
     chunks, encoding = response.content.iter_any(), response.headers.get("Content-Encoding")
     return b"".join([part async for part in read_limited(chunks, encoding)])
-
-
-def make_request_error(
-    error: BaseException, server: Server, *, never_sent: bool, cause: BaseException | None = None
-) -> CallError:
-    """Return the error for a request that `error` ended: its body, or `cause`, which broke the connection."""
-    refused = next(
-        (inner_error for inner_error in iterate_causes(error) if isinstance(inner_error, BodyRefused)), None
-    )
-    if refused is not None:
-        return make_transport_error(f"{server.endpoint}: {refused}")
-    return make_connection_error(cause or error, server.endpoint, server.key, never_sent=never_sent)

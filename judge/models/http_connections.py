@@ -22,16 +22,16 @@ import msgspec
 
 from judge.errors import explain_error
 from judge.messages import Message
-from judge.models.body_limits import (
-    ACCEPTED,
-    MAX_BYTES,
-    BodyRefused,
-    LimitedReader,
-    make_request_error,
-    read_body,
-)
+from judge.models.body_limits import ACCEPTED, MAX_BYTES, BodyRefused, LimitedReader, read_body
 from judge.models.chat_messages import parse_response
-from judge.models.error_mapping import ErrorResponse, JsonBody, make_encoding_error, make_timeout_error
+from judge.models.error_mapping import (
+    ErrorResponse,
+    JsonBody,
+    make_connection_error,
+    make_encoding_error,
+    make_timeout_error,
+    make_transport_error,
+)
 from judge.models.server import NO_KEY, Proxy, Server, find_proxy
 from judge.records import JsonDict
 
@@ -342,9 +342,11 @@ class HttpConnections:
             raise make_encoding_error(error) from None
         except TimeoutError:
             raise make_timeout_error(server.access.timeout) from None
-        except (NotConnected, OSError, BodyRefused) as error:
+        except BodyRefused as error:
+            raise make_transport_error(f"{server.endpoint}: {error}") from None
+        except (NotConnected, OSError) as error:
             never_sent = isinstance(error, NotConnected)
-            raise make_request_error(error, server, never_sent=never_sent) from None
+            raise make_connection_error(error, server.endpoint, server.key, never_sent=never_sent) from None
         content = response.content
         if list_name and response.status == 200 and content.lstrip()[:1] == b"[":
             content = b'{"%b": %b}' % (list_name.encode(), content)

@@ -20,7 +20,7 @@ from judge.errors import AccountError, iterate_causes
 from judge.messages import Message
 from judge.models import error_mapping
 from judge.models.batch_api import MAX_REQUESTS, BatchLine, BatchStatus, BatchTerms
-from judge.models.body_limits import ACCEPTED, MAX_BYTES, BodyRefused, make_request_error, read_limited
+from judge.models.body_limits import ACCEPTED, MAX_BYTES, BodyRefused, read_limited
 from judge.models.chat_messages import as_mapping, build_messages, parse_response, read_chat_completion
 from judge.models.error_mapping import JsonBody
 from judge.models.negotiation import Negotiation, RequestParams
@@ -210,16 +210,21 @@ class OpenAIBatchApi:
 
     @contextmanager
     def _map_errors(self) -> Iterator[None]:
+        server = self._server
         try:
             yield
-        except (TimeoutError, httpx2.RequestError, aiohttp.ClientError, BodyRefused) as error:
+        except BodyRefused as error:
+            raise error_mapping.make_transport_error(f"{server.endpoint}: {error}") from None
+        except (TimeoutError, httpx2.RequestError, aiohttp.ClientError) as error:
             # The transport wraps the error of aiohttp, and takes any broken connection for a timeout.
             causes = iterate_causes(error)
             cause = next((cause for cause in causes if isinstance(cause, aiohttp.ClientError)), error)
             if isinstance(cause, TimeoutError | httpx2.TimeoutException):
-                raise error_mapping.make_timeout_error(self._server.access.timeout) from None
+                raise error_mapping.make_timeout_error(server.access.timeout) from None
             never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
-            raise make_request_error(error, self._server, never_sent=never_sent, cause=cause) from None
+            raise error_mapping.make_connection_error(
+                cause, server.endpoint, server.key, never_sent=never_sent
+            ) from None
 
     def _read_id(self, json_body: JsonBody, kind: Literal["file", "batch"]) -> str:
         """Return the id of an object; raise AccountError for one of another kind."""
