@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -160,7 +160,7 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
     names = _list_names("measures", measures)
     if len(paths) == 1:
         summary = _analyse_again(RunFolder(paths[0]), names, against)
-        check_grades(paths[0], summary, paths[0])
+        check_grades(paths[0], summary)
         return summary
     if against is not None:
         raise InputError(
@@ -171,12 +171,12 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
     with translate_run_errors(paths[0]):
         loaded = load_runs(paths)
         for path, name in zip(paths, loaded, strict=True):
-            check_grades(name, open_results(path / "results.json")[0], path)
+            check_grades(name, open_results(path / "results.json")[0])
         first = next(iter(loaded.values()))
         more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
         combined = combine_runs(loaded, more)
         summary = analyse_run(combined.run, combined.engine_pairs).summary
-    check_grades(Message("the shared queries of {runs}", runs=NameList(map(str, paths))), summary, None)
+    check_grades(Message("the shared queries of {runs}", runs=NameList(map(str, paths))), summary)
     return replace(summary, runs=tuple(map(str, paths)), remarks=(*combined.remarks, *combined.terms))
 
 
@@ -384,25 +384,13 @@ def _to_path(option: str, value: object) -> Path:
             type=type(value).__name__,
             advice=Message("; pass its folder, result.folder") if isinstance(value, RunResult) else "",
         )
-    if "\0" in str(value):
-        _refuse_value(option, value, Message("a text without the character NUL"))
     return Path(value)
 
 
 def _to_seed(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        _refuse_value("seed", value, Message("a whole number, 0 or more"))
+        raise InputError("seed is {value!r:.80}; it must be a whole number, 0 or more", value=value)
     return int(value)
-
-
-def _refuse_value(option: str, value: object, expected: Message) -> NoReturn:
-    """Raise the InputError that an option of a run with a wrong value raises."""
-    raise InputError(
-        "{key} is {value:.80}; {requirement}",
-        key=option,
-        value=repr(value),
-        requirement=Message("it must be {expected}", expected=expected),
-    )
 
 
 def _build_embedder(spec: str, store: Path, base_url: str | None) -> Callable[[Sequence[str]], Floats]:

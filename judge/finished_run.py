@@ -3,7 +3,6 @@
 Where too few judgments have a grade, the error says why they are missing, and what to do.
 """
 
-import shlex
 from collections.abc import Collection, Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import fields, replace
@@ -22,7 +21,7 @@ from judge.measure.score import Scores
 from judge.messages import BilingualMessage, Message, NameList
 from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import RecordedConfig, load_run, load_summary, read_config_if_there
+from judge.runs.load import RecordedOptions, load_run, load_summary, read_options
 from judge.runs.query_entries import iter_query_entries
 from judge.runs.record_json import is_outdated, summary_from_json, to_json
 from judge.runs.results_file import StoredEntries, read_query_entries
@@ -163,11 +162,8 @@ def load_current_summary(folder: RunFolder) -> Summary:
         return analyse_run(load_run(folder)).summary
 
 
-def check_grades(place: str | Path, summary: Summary, run: Path | None) -> None:
-    """Raise RunIncomplete when no judgment of the run at `place` has a grade: it says why, and what to do.
-
-    The command that continues it is named as the folder `run` has it; None stands for several runs.
-    """
+def check_grades(place: str | Path, summary: Summary) -> None:
+    """Raise RunIncomplete when no judgment of the run at `place` has a grade: it says why, and what to do."""
     if not summary.judgments or summary.judged:
         return
     raise RunIncomplete(
@@ -175,7 +171,7 @@ def check_grades(place: str | Path, summary: Summary, run: Path | None) -> None:
         run=place,
         count=summary.judgments,
         reason=_explain(summary),
-        advice=_advise(summary, run),
+        advice=advise_on_finished_run(summary),
     )
 
 
@@ -186,17 +182,23 @@ def explain_incomplete(run: Path, summary: Summary) -> RunIncomplete | None:
     that its config.json has, that of each member of a panel, too.
     """
     try:
-        check_grades(run, summary, run)
+        check_grades(run, summary)
     except RunIncomplete as error:
         return error
-    shortfall = describe_shortfall(summary, _read_config(run).options.min_coverage)
+    options = RecordedOptions()
+    with suppress(InputError):
+        options = read_options(RunFolder(run))
+    shortfall = describe_shortfall(summary, options.min_coverage)
     if not summary.judgments or not (summary.stopped or shortfall):
         return None
     reason = _explain(summary)
     if shortfall and reason:
         reason = Message("{name}: {value}", name=shortfall, value=reason)
     return RunIncomplete(
-        "{run}: {reason}; {advice}", run=run, reason=reason or shortfall, advice=_advise(summary, run)
+        "{run}: {reason}; {advice}",
+        run=run,
+        reason=reason or shortfall,
+        advice=advise_on_finished_run(summary),
     )
 
 
@@ -206,30 +208,3 @@ def _explain(summary: Summary) -> Message | None:
         return Message("the judging stopped: {reason}", reason=BilingualMessage(summary.stopped))
     missing = summary.judgments - summary.judged
     return NameList(count_missing_grades(missing, summary.failures)) if missing else None
-
-
-def _advise(summary: Summary, run: Path | None) -> Message:
-    """Return what a user can do to get the grades that are missing."""
-    command = _name_command(run)
-    if summary.stopped:
-        return Message("the command of this folder is {command}", command=command)
-    again = Message("run the command of this folder again ({command})", command=command)
-    return advise_on_finished_run(summary, again)
-
-
-def _name_command(run: Path | None) -> Message:
-    """Return the command that continues the run in a folder, as far as config.json has it."""
-    config = _read_config(run) if run else RecordedConfig()
-    if not config.options_file and config.options.data and config.options.model:
-        models = (config.options.model, *config.options.panel)
-        model_options = (word for model in models for word in ("-m", model))
-        words = ["judge", "run", config.options.data, *model_options, "--out", str(run)]
-        return Message("{command} with its other options", command=shlex.join(words))
-    return Message("judge run or judge nightly with its options")
-
-
-def _read_config(run: Path) -> RecordedConfig:
-    """Return the config.json of a run, an empty one where there is none that can be read."""
-    with suppress(InputError):
-        return read_config_if_there(RunFolder(run)) or RecordedConfig()
-    return RecordedConfig()

@@ -4,7 +4,6 @@ Each query is asked twice, with either engine first, and the two answers are ave
 list that is shown first cancels out, and is reported. The result is added to the files of a finished run.
 """
 
-import json
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -280,10 +279,7 @@ def add_comparison(
 
 def _add_comparison(run: JudgedRun, plan: ListComparison, result: DimensionResult) -> JudgedRun:
     """Return the run with the comparison instead of an earlier one of the same engines, and its cost."""
-    # A comma separates the names, so names with a comma stand in quotes.
-    in_quotes = "," in plan.a + plan.b
-    names = json.dumps([plan.a, plan.b], ensure_ascii=False) if in_quotes else f"{plan.a}, {plan.b}"
-    name = f"sidebyside: {names}"
+    name = f"sidebyside: {plan.a}, {plan.b}"
     earlier = run.dimensions.get(name)
     cost, added = run.spec.cost, result.summary.cost
     if cost and earlier and earlier.summary.cost:

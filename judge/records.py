@@ -276,9 +276,10 @@ class Call:
 #: Finish reasons of a complete reply. After any other reason (`length`, `max_tokens`, or a new
 #: one) the reply may be incomplete.
 _COMPLETE = frozenset(
-    ("stop stop_sequence end_turn end_of_turn eos eos_token endoftext end normal null none").split()
-    + ("complete completed finish finished done success").split()
-    + ["tool_calls", "tool_call", "tool_use", "function_call", ""]
+    (
+        " stop stop_sequence end_turn end_of_turn eos eos_token endoftext end normal null none complete"
+        " completed finish finished done success tool_calls tool_call tool_use function_call"
+    ).split(" ")
 )
 
 

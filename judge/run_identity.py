@@ -6,6 +6,7 @@ import json
 import platform
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -245,10 +246,8 @@ def list_library_versions() -> Mapping[str, str]:
     """Return the versions of judge, of Python and of the installed libraries that a run depends on."""
     versions = {"judge": importlib.metadata.version(_DISTRIBUTION), "python": platform.python_version()}
     for library in (*filter(None, (provider.library for provider in PROVIDERS.values())), "numpy"):
-        try:
+        with suppress(importlib.metadata.PackageNotFoundError):
             versions[library] = importlib.metadata.version(library)
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return versions
 
 

@@ -83,8 +83,11 @@ def advise_on_failures(failures: Mapping[str, int], steps: NextSteps, *, waiting
     return Message("{again} to get the rest", again=steps.again)
 
 
-def advise_on_finished_run(summary: Summary, again: Message) -> Message:
-    """Return what the user can do to get the missing grades of a run, whose command `again` names."""
+def advise_on_finished_run(summary: Summary) -> Message:
+    """Return what the user can do to get the missing grades of a run."""
+    again = Message("run the judge run or judge nightly command of this folder again")
+    if summary.stopped:
+        return again
     on_change = Message("judge it again (judge run needs another --out)")
     steps = NextSteps(again, on_change, Message("judge them with another model"))
     waiting = summary.judgments - summary.judged - sum(summary.failures.values())

@@ -93,7 +93,6 @@ def _warn_unjudged(t: Translator, summary: Summary) -> str:
     stop = t(" The judging stopped: {reason}.", reason=escape_hidden(reason)) if reason else ""
     if not missing:  # controls, or questions besides grades, are
         return stop.strip()
-    again = Message("run the judge run or judge nightly command of this folder again")
     failures = NameList(count_missing_grades(missing, summary.failures))
     return t.translate_plural(
         "{count:,} of {run.judgments:,} judgments has no grade (coverage {coverage}){failures}."
@@ -104,7 +103,7 @@ def _warn_unjudged(t: Translator, summary: Summary) -> str:
         run=summary,
         coverage=format_share(summary.coverage, format_spec=".1%"),
         failures=t(": {names}", names=failures),
-        advice=stop or t(" What to do: {advice}.", advice=advise_on_finished_run(summary, again)),
+        advice=stop or t(" What to do: {advice}.", advice=advise_on_finished_run(summary)),
         imputed=explain_imputation(t, summary),
     )
 

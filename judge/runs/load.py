@@ -62,7 +62,6 @@ class RecordedOptions:
     """The options of a run that other commands use."""
 
     model: str | None = None
-    panel: tuple[str, ...] = ()
     base_url: str | None = None
     data: str | None = None
     topics: str | None = None

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from judge.analysis.failure_advice import advise_on_finished_run
-from judge.messages import Message
 from tests.support.cases import check_each
 from tests.unit.report.summaries import BASE
 
-AGAIN = "run it again to get the rest"
+AGAIN = "run the judge run or judge nightly command of this folder again to get the rest"
 
 
 @check_each(
@@ -51,6 +50,6 @@ def test_what_gets_the_missing_grades_depends_on_why_they_are_missing(
 ) -> None:
     missing = sum(failures.values()) + waiting
     summary = replace(BASE, judgments=missing + 5, judged=5, failures=failures)
-    advice = advise_on_finished_run(summary, Message("run it again"))
+    advice = advise_on_finished_run(summary)
     assert advice.startswith(expected)
     assert advice == expected or expected != AGAIN
