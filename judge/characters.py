@@ -6,7 +6,7 @@ A query is judged in the language of its own script, else in that of its results
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from judge.records import Lang, Snippet
 
@@ -57,20 +57,18 @@ _UNBROKEN = re.compile(
     rf"{_OPENING}(?:{_ASSIGNMENT}|{_NARROW}+(?:(?<=\d) %{_NARROW}*)?|[^\s（《“「]){_CLOSING}"
     rf"(?:(?<={_NARROW}){_NARROW}+{_CLOSING})*|[（《“「]+|\s+"
 )
-#: A long word, such as the name of an engine or a path, can break behind these marks.
-_WORD_PARTS = re.compile(r"(?<=[_./:@+-])(?=\w)")
 
 
 def find_line_breaks(text: str, width: int) -> list[int]:
     """Return where lines of at most `width` columns begin in a text, except for the first one.
 
-    A wide character takes two columns. Lines break between words and Chinese characters. A word that is
-    longer than a line breaks behind marks such as `_`, and elsewhere only if it has none. Spaces at the end
-    of a line do not count.
+    A wide character takes two columns. Lines break between words and Chinese characters, and in a word that
+    is longer than a line. Spaces at the end of a line do not count.
     """
     breaks: list[int] = []
     column = 0
-    for start, word in _iter_unbroken(text, width):
+    for match in _UNBROKEN.finditer(text):
+        start, word = match.start(), match[0]
         columns = count_columns(word.rstrip())
         if column and column + columns > width:
             breaks.append(start)
@@ -84,16 +82,6 @@ def find_line_breaks(text: str, width: int) -> list[int]:
                 column = 0
             column += count_columns(char)
     return breaks
-
-
-def _iter_unbroken(text: str, width: int) -> Iterator[tuple[int, str]]:
-    """Yield the words of a text with their places; a word of more than `width` columns in parts."""
-    for match in _UNBROKEN.finditer(text):
-        start = match.start()
-        is_long = count_columns(match[0].rstrip()) > width
-        for part in _WORD_PARTS.split(match[0]) if is_long else (match[0],):
-            yield start, part
-            start += len(part)
 
 
 def wrap_lines(text: str, width: int) -> list[str]:
