@@ -177,9 +177,9 @@ def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
 
 @cache
 def _compile_sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
-    """Return the pattern of the places between sentences, and in front of a label; "No. 1" has none."""
+    """Return the pattern of the places between sentences, and in front of a label."""
     return re.compile(
-        r"(?i)(?<=[。!?])|(?<=[.;])(?!(?<=\bno\.)\s{1,4}[0-9])(?=\s)"
+        r"(?i)(?<=[。!?])|(?<=[.;])(?=\s)"
         rf"|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale_name)})\s?[:=为])"
     )
 
@@ -194,7 +194,7 @@ def _compile_label_pattern(scale_name: ScaleName) -> re.Pattern[str]:
 
 
 def _parse_sentences(flat: str, scale: Scale) -> _StatedGrade:
-    """Return the value of an answer that is one, or that begins or ends with a sentence that states one."""
+    """Return the value of an answer that is one, or that ends with a sentence that states one."""
     own = drop_own_scale(flat, scale)
     bare = own.strip(AROUND + "#") if not re.match(r"#\s{0,4}[0-9]", flat) else flat
     bare = re.sub(r"\A\(\s?([^()]{1,8})\)(?=[.。!]?\Z)", r"\1", bare)
@@ -203,20 +203,13 @@ def _parse_sentences(flat: str, scale: Scale) -> _StatedGrade:
     first, _, rest = short.partition("\n")
     head, comment = (first, rest) if _is_reason(rest) or _EXPLANATION.match(rest) else (short, "")
     direct = find_value(head, scale)
-    if direct is None and (
-        match := re.match(rf"(.{{1,12}}?)\s?[.。,;]\s{{0,4}}(?={REASON_LABELS})", head, re.IGNORECASE)
-    ):
-        direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
         return _StatedGrade(direct, trail=comment)
     sentences = [part for part in _compile_sentence_pattern(scale.name).split(flat) if part.strip(AROUND)]
-    for index in dict.fromkeys((len(sentences) - 1, 0)) if sentences else ():
-        lead = re.sub(r"[,;]\s*\Z", ".", "".join(sentences[:index]))
-        stated = _split_label(_BULLET.sub("", sentences[index].strip(), count=1), scale)
-        if stated and lead.count('"') % 2 == 0:  # else the sentence is quoted
-            return _StatedGrade(
-                parse_value(stated[0], scale), lead, stated[1] + "".join(sentences[index + 1 :])
-            )
+    lead = "".join(sentences[:-1])
+    stated = _split_label(_BULLET.sub("", sentences[-1].strip(), count=1), scale) if sentences else None
+    if stated and lead.count('"') % 2 == 0:  # else the sentence is quoted
+        return _StatedGrade(parse_value(stated[0], scale), lead, stated[1])
     if len(bare) > 24 or re.search(r"[。!,;?\n]|\.\s|\w\s+\w+\s+\w", bare):
         raise ReplyParseError("malformed", f"prose without a verdict: {flat[:80]!r}")
     return _StatedGrade(parse_value(bare, scale))
