@@ -89,7 +89,7 @@ class PairScheduler:
                     self._todo.extend(islice(self._requests, max(0, missing)))
                     if self._todo and count > 0:
                         await self._lease_next(group, self._todo, count)
-                        max_leased = max_in_progress
+                        max_leased = min(4 * max_leased, max_in_progress)
                     elif self._todo:
                         await self._wait_for_pair()
                     elif self._leased_elsewhere:

@@ -253,7 +253,13 @@ class VerdictStore:
         return [results[key] for key in keys]
 
     async def save(
-        self, lease: Lease, info: VerdictKeyInfo, verdict: StoredVerdict, calls: Sequence[Call]
+        self,
+        lease: Lease,
+        info: VerdictKeyInfo,
+        verdict: StoredVerdict,
+        calls: Sequence[Call],
+        *,
+        at_once: bool = False,
     ) -> None:
         """Store a verdict with the calls that led to it, and end the lease; return when it is on disk."""
         fields = msgspec.to_builtins(verdict)
@@ -267,7 +273,7 @@ class VerdictStore:
             connection.execute(_SAVE_VERDICT, (*row, make_timestamp()))
             self._release(connection, lease.key, calls)
 
-        await self._writer.commit(write)
+        await self._writer.commit(write, at_once=at_once)
 
     async def release(self, lease: Lease, calls: Sequence[Call] = ()) -> None:
         """End the lease without a verdict, and store the calls that were made for its key."""

@@ -33,6 +33,8 @@ class LeaseWindow:
         self.store = store
         self.sleep = sleep
         self._size = self._free_slots = size
+        #: The leases whose verdicts are not on disk yet.
+        self._saves = 0
         #: The shortest time of an answer, in seconds.
         self._shortest_answer = math.inf
         self._freed = asyncio.Event()
@@ -66,6 +68,19 @@ class LeaseWindow:
         if seconds < self._shortest_answer:
             self._shortest_answer = seconds
             self.store.adapt_commit_interval(seconds)
+
+    async def save(
+        self, lease: Lease, info: VerdictKeyInfo, verdict: StoredVerdict, calls: Sequence[Call]
+    ) -> None:
+        """Store a verdict with the calls that led to it, and end the lease; return when it is on disk."""
+        self._saves += 1
+        try:
+            # When all leases wait for a commit, no other write comes before it.
+            is_last = self._saves == self._size - self._free_slots
+            await self.store.save(lease, info, verdict, calls, at_once=is_last)
+        finally:
+            self._saves -= 1
+            self.free()
 
     def free(self, count: int = 1) -> None:
         """Free the slots of `count` leases that ended."""
@@ -138,10 +153,7 @@ class PairLease:
     async def save(self, info: VerdictKeyInfo, verdict: StoredVerdict) -> None:
         """Store the verdict with the calls that led to it; return when it is on disk."""
         self._is_held = False  # also when this is cancelled: the writer has it
-        try:
-            await self._window.store.save(self._lease, info, verdict, self.calls)
-        finally:
-            self._window.free()
+        await self._window.save(self._lease, info, verdict, self.calls)
 
     async def _release(self) -> None:
         if self._is_held:

@@ -41,16 +41,23 @@ class GroupCommitWriter:
         self._failure: StoreError | None = None
         #: Seconds from the beginning of a commit to that of the next one, at least.
         self.interval = _MIN_INTERVAL
+        #: Set where the next commit must not wait for the end of the interval.
+        self._is_due = threading.Event()
         #: Why no further write is tried.
         self._locked: StoreError | None = None
         self._thread = threading.Thread(target=self._run, name=f"writer of {path.name}", daemon=True)
         self._thread.start()
 
-    async def commit(self, write: Callable[[sqlite3.Connection], T]) -> T:
-        """Return the result of `write` once it is on disk; raise StoreError when it can't be written."""
+    async def commit(self, write: Callable[[sqlite3.Connection], T], *, at_once: bool = False) -> T:
+        """Return the result of `write` once it is on disk; raise StoreError when it can't be written.
+
+        It is committed `at_once`, or with what the present interval brings.
+        """
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._raise_failure()
         self._jobs.put((write, done))
+        if at_once:
+            self._is_due.set()
         self._raise_failure()  # again: a thread that has just ended does not see the job
         # Cancelling the caller does not cancel a write that is queued.
         return await done
@@ -71,6 +78,7 @@ class GroupCommitWriter:
     def close(self) -> None:
         """Commit what is queued, then end the thread."""
         self._jobs.put(None)
+        self._is_due.set()
         self._thread.join()
         self._connection.close()
 
@@ -83,7 +91,8 @@ class GroupCommitWriter:
         try:
             while not closing:
                 # In this order, because a job that wakes this thread takes CPU time from its caller.
-                time.sleep(max(0.0, next_commit - time.monotonic()))
+                self._is_due.wait(max(0.0, next_commit - time.monotonic()))
+                self._is_due.clear()
                 group = [self._jobs.get()]
                 next_commit = time.monotonic() + self.interval
                 while not self._jobs.empty():

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from judge.records import ANSWERED, Call
 from judge.store.leases import Busy, Lease
 from judge.store.store import VerdictStore
 from judge.store.window import LeaseLost, LeaseWindow, PairLease
-from tests.support.stores import run_with_two_stores
+from tests.support.stores import INFO, make_verdict, run_with_two_stores
 
 
 async def acquire_leases(window: LeaseWindow, *keys: str) -> list[PairLease]:
@@ -90,3 +91,34 @@ def test_the_store_learns_the_time_of_the_shortest_answer(tmp_path: Path) -> Non
     unknown, shortest = store.answer_seconds
     assert unknown == 0
     assert 0.019 < shortest < 3600
+
+
+class _SlowStore(VerdictStore):
+    """Keeps whether each verdict is saved at once, and saves none before the last one."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.at_once: list[bool] = []
+        self._has_last = asyncio.Event()
+
+    async def save(self, *arguments: Any, at_once: bool = False) -> None:
+        self.at_once.append(at_once)
+        if at_once:
+            self._has_last.set()
+        await self._has_last.wait()
+        await super().save(*arguments, at_once=at_once)
+
+
+def test_a_verdict_is_saved_at_once_when_no_other_lease_is_left(tmp_path: Path) -> None:
+    async def check(store: VerdictStore) -> None:
+        window = LeaseWindow(store, 4, asyncio.sleep)
+        leases = await acquire_leases(window, "a", "b", "c")
+        async with leases[0]:
+            pass
+        await asyncio.gather(*(lease.save(INFO, make_verdict()) for lease in leases[1:]))
+        [lease] = await acquire_leases(window, "d")
+        await lease.save(INFO, make_verdict())
+
+    with _SlowStore(tmp_path / "v.sqlite") as store:
+        asyncio.run(asyncio.wait_for(check(store), 60))
+    assert store.at_once == [False, True, True]

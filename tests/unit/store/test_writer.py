@@ -136,3 +136,12 @@ def test_commits_are_rarer_where_answers_are_slow(
 ) -> None:
     writer.adapt_commit_interval(answer_seconds)
     assert writer.interval == pytest.approx(interval)
+
+
+def test_the_last_writes_do_not_wait_for_the_interval(writer: GroupCommitWriter) -> None:
+    async def commit() -> int:
+        await writer.commit(add_lease)
+        return await asyncio.wait_for(writer.commit(count_leases, at_once=True), 60)
+
+    writer.interval = 3600.0  # to close the writer does not take that long either
+    assert asyncio.run(commit()) == 1
