@@ -135,7 +135,7 @@ def select_unknown_texts(pool: Pool) -> tuple[Pair, ...]:
 
 
 def _name_queries(dataset: Dataset) -> dict[str, str]:
-    """Return the ids of queries by name: the id, its form in TREC files, or a text that no other query has."""
+    """Return the ids of queries by name: the id, its TREC form, or a text that no other query has."""
     texts: dict[str, set[str]] = {}
     for query in dataset.queries.values():
         for text in (query.text, unicodedata.normalize("NFC", query.raw_text)):
