@@ -176,24 +176,6 @@ def compare_with_labels(
     )
 
 
-def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
-    """Return the number of queries with something to label that have no value by the assessor's grades.
-
-    It is counted for the two engines and the measure, which is returned too, that have the fewest queries
-    with a value: nDCG and AP have none where nothing is relevant, and no measure where an engine failed.
-    0 and "" when no measure compares engines.
-    """
-    measures = [measure for measure in run.spec.measures if measure.compares_engines]
-    if not (measures and run.dataset.engines):
-        return 0, ""
-    queries = {pair.query.id for pair in select_labellable(run.pool)}
-    scores = _score_judgments(run, run.judgments, run.spec.scale, measures).select(queries=queries)
-    defined = (~np.isnan(scores.average_repeats())).astype(np.int64)
-    fewest = [int((defined[..., at] @ defined[..., at].T).min()) for at in range(len(measures))]
-    index = int(np.argmin(fewest))
-    return len(queries) - fewest[index], str(scores.measures[index])
-
-
 def _split_grades(run: JudgedRun, labels: LabelSet, assumed: GradesByPair) -> _PeopleGrades:
     """Return the grades of people by what becomes of them; raise InputError when the prompts show all."""
     example_keys = {judgment.key for judgment in run.judgments if SHOWN_AS_EXAMPLE in judgment.flags}

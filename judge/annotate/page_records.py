@@ -52,11 +52,10 @@ class LastDecision:
 
 @dataclass(frozen=True, slots=True)
 class PairPosition:
-    """The place of a pair: of its query among those in (or outside) the reserve, and within its query."""
+    """The place of a pair: of its query among those to label, and within its query."""
 
     query_number: int
     queries: int
-    in_reserve: bool
     pair_number: int
     pairs_of_query: int
 
@@ -65,9 +64,8 @@ class PairPosition:
 class PageState:
     """All that the page shows; `at`, `pair`, `decision` and `position` are None when all pairs are labelled.
 
-    `total`, `labelled` and `unsure` count pairs; `reserve`, `wanted` (outside the reserve) and `with_value`
-    (None without a reserve) count queries. `at` and `next` are indexes of pairs: of the one shown, and of
-    the next one to label. The decision on a `sealed` pair is final.
+    `total`, `labelled` and `unsure` count pairs. `at` and `next` are indexes of pairs: of the one shown, and
+    of the next one to label. The decision on a `sealed` pair is final.
     """
 
     who: str
@@ -77,9 +75,6 @@ class PageState:
     total: int
     labelled: int
     unsure: int
-    reserve: int
-    wanted: int
-    with_value: int | None
     next: int | None
     last: LastDecision | None
     finished: bool

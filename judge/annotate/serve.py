@@ -68,12 +68,12 @@ def annotate(
         )
     make_policy(address.host, address.port, address.token)
     loaded = load.load_run_without_labels(RunFolder(run))
-    keys, reserve = read_plan(plan, loaded.pool) if plan else (draw_pairs_to_label(loaded.pool), frozenset())
+    keys = read_plan(plan, loaded.pool) if plan else draw_pairs_to_label(loaded.pool)
     today = load.read_options(RunFolder(run)).as_of
     with open_labels(run, who) as labels, _open_socket(address) as listener:
         ordered = order_pairs(loaded.pool, keys, labels.who)
         of_pairs = plan if plan and make_design_path(plan).exists() else None
-        session = AnnotationSession(run, loaded, ordered, labels, today, of_pairs, reserve)
+        session = AnnotationSession(run, loaded, ordered, labels, today, of_pairs)
         bound = replace(address, port=listener.getsockname()[1])
         host = f"[{bound.host}]" if ":" in bound.host else bound.host
         # A fragment stays in the browser: no log and no other site gets to see it.

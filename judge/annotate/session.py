@@ -5,7 +5,7 @@ and the order does not depend on them.
 """
 
 import shlex
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +33,6 @@ from judge.measure.ppi import ENOUGH_LABELLED, draw_queries_to_label
 from judge.messages import build_text
 from judge.records import Pair, PairKey, Pool
 from judge.report.assessor_sentences import name_strength
-from judge.runs.labelling_plan import RESERVE
 
 
 def draw_pairs_to_label(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[PairKey, ...]:
@@ -51,12 +50,12 @@ def draw_pairs_to_label(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[PairK
     return tuple(key for query_id in chosen for key in keys[query_id])
 
 
-def read_plan(path: Path, pool: Pool) -> tuple[tuple[PairKey, ...], frozenset[str]]:
-    """Return the pairs of a plan, each once and in its order, and the ids of the queries in its reserve.
+def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
+    """Return the pairs of a plan, each once and in its order.
 
-    A plan is the CSV that `judge agree --plan` writes; only `query_id`, `snippet_id` and `reserve` of its
-    columns count. Raises InputError with file and line when it cannot be read or names a pair that the run
-    does not have. Snippets without text are left out.
+    A plan is the CSV that `judge agree --plan` writes; only `query_id` and `snippet_id` of its columns count.
+    Raises InputError with file and line when it cannot be read or names a pair that the run does not have.
+    Snippets without text are left out.
     """
     # A wrong guess of the encoding gives ids that no pair of the run has.
     text = text_files.read_text_file(path, lambda _: None)
@@ -73,7 +72,6 @@ def read_plan(path: Path, pool: Pool) -> tuple[tuple[PairKey, ...], frozenset[st
     labellable = {pair.key for pair in select_labellable(pool)}
     run_pairs = {pair.key for pair in pool.pairs}
     planned_keys: dict[PairKey, None] = {}
-    reserve = set()
     for location, cells in rows:
         row = defaultdict(str, zip(header, cells, strict=False))
         query_cell, snippet_cell = row["query_id"], row["snippet_id"]
@@ -90,11 +88,9 @@ def read_plan(path: Path, pool: Pool) -> tuple[tuple[PairKey, ...], frozenset[st
             )
         if key in labellable:
             planned_keys[key] = None
-        if row[RESERVE].strip():
-            reserve.add(key[0])
     if not planned_keys:
         raise InputError("{file}: contains no pair; make a plan with: judge agree RUN --plan N", file=path)
-    return tuple(planned_keys), frozenset(reserve)
+    return tuple(planned_keys)
 
 
 def order_pairs(pool: Pool, keys: Sequence[PairKey], who: str) -> tuple[Pair, ...]:
@@ -114,8 +110,7 @@ class AnnotationSession:
     """The labels of one person for the run in folder `run`.
 
     `pairs` are those to label, in order: all pairs of a query before those of the next query. `today` is the
-    date in the run's prompts, `plan` the file of a draw of pairs. `reserve` are the queries that replace
-    others without a value: the person can stop once as many queries have one as are not in the reserve.
+    date in the run's prompts, `plan` the file of a draw of pairs.
     """
 
     run: Path
@@ -124,7 +119,6 @@ class AnnotationSession:
     labels: LabelLog
     today: str | None = None
     plan: Path | None = None
-    reserve: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Raise InputError when a label of the file is above the scale of the run."""
@@ -168,9 +162,6 @@ class AnnotationSession:
             total=len(self.pairs),
             labelled=len(decisions),
             unsure=sum(decision.grade is None for decision in decisions),
-            reserve=len(self.reserve),
-            wanted=len(self._pairs_by_query.keys() - self.reserve),
-            with_value=self._count_queries_with_value() if self.reserve else None,
             next=following,
             last=LastDecision(last.id, self.index_of.get(last.key)) if last else None,
             finished=self.index_of.keys() <= sealed,
@@ -188,31 +179,6 @@ class AnnotationSession:
         for query_id, snippet_id in self.index_of:
             pairs.setdefault(query_id, []).append((query_id, snippet_id))
         return pairs
-
-    @cached_property
-    def _answered(self) -> frozenset[str]:
-        """The queries to which every engine gave an answer."""
-        rankings = self.loaded.dataset.rankings
-        counts = Counter(ranking.query_id for ranking in rankings if ranking.error is None)
-        return frozenset(
-            query for query, count in counts.items() if count == len(self.loaded.dataset.engines)
-        )
-
-    def _count_queries_with_value(self) -> int:
-        """Return on how many queries every measure has a value for all engines, by the labels up to now.
-
-        Each pair has a grade, one is relevant, and no engine failed.
-        """
-        relevant_from, count = self.loaded.spec.scale.relevant_from, 0
-        grades = {key: decision.grade for key, decision in self.labels.current.items()}
-        for query, keys in self._pairs_by_query.items():
-            pair_grades = [grade for key in keys if (grade := grades.get(key)) is not None]
-            count += (
-                query in self._answered
-                and len(pair_grades) == len(keys)
-                and max(pair_grades) >= relevant_from
-            )
-        return count
 
     def label(self, decision: LabelDecision, replaces: str | None) -> PageState:
         """Store a decision and return the state after it.
@@ -289,13 +255,10 @@ class AnnotationSession:
             return None
 
     def _find_position(self, pair: Pair) -> PairPosition:
-        query_id, in_reserve = pair.query.id, pair.query.id in self.reserve
-        queries = [query for query in self._pairs_by_query if (query in self.reserve) == in_reserve]
-        pairs = self._pairs_by_query[query_id]
+        queries, pairs = list(self._pairs_by_query), self._pairs_by_query[pair.query.id]
         return PairPosition(
-            query_number=queries.index(query_id) + 1,
+            query_number=queries.index(pair.query.id) + 1,
             queries=len(queries),
-            in_reserve=in_reserve,
             pair_number=pairs.index(pair.key) + 1,
             pairs_of_query=len(pairs),
         )

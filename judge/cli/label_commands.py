@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from judge.analysis.pair_plan import DrawOptions
     from judge.analysis.planned_order import PlannedComparison
     from judge.records import ScaleName
-    from judge.runs.labelling_plan import LabellingPlan
 
 _OF_PAIRS = ("--engines", "--rounds", "--seed", "--out", "--measure")
 #: The forms of judge agree, and the options that each of them takes.
@@ -225,53 +224,15 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     from judge.report.display_text import format_pair_count, format_query_count
     from judge.runs.labelling_plan import plan_labels
 
-    plan = plan_labels(run, count, seed, out)
-    size = format_query_count(t, plan.count)
-    more = ""
-    if plan.reserve:
-        more = t(
-            " + {plan.reserve:,} in reserve ({pairs})",
-            plan=plan,
-            pairs=format_pair_count(t, plan.reserve_pairs),
-        )
-    pairs = t("{size} ({pairs}){more}", size=size, pairs=format_pair_count(t, plan.pairs), more=more)
-    _print_labelling(run, plan.path, pairs)
-    if plan.count < MIN_LABELLED:
+    path, pairs = plan_labels(run, count, seed, out)
+    size = t("{size} ({pairs})", size=format_query_count(t, count), pairs=format_pair_count(t, pairs))
+    _print_labelling(run, path, size)
+    if count < MIN_LABELLED:
         print_message(
             "Fewer than {least} labelled queries measure agreement, but do not correct the scores of"
             " engines.",
             least=MIN_LABELLED,
         )
-    if not plan.reserve:
-        print_message(
-            "There is no reserve: by the assessor's grades, {plan.measure} has a value on every query."
-            if plan.count < plan.queries
-            else "There is no reserve: these are all queries of the run.",
-            plan=plan,
-        )
-    else:
-        print_message(
-            "Label in the order of the file. The reserve replaces queries without a value: by the assessor's"
-            " grades, {plan.measure} has no value on {plan.without_value} of {plan.queries}, because nothing"
-            " in the pool has a relevant grade, or an engine failed or has no row. {outlook} You can stop"
-            " when {plan.count} have a value.",
-            outlook=_describe_reserve(plan, size),
-            plan=plan,
-        )
-
-
-def _describe_reserve(plan: LabellingPlan, size: str) -> str:
-    """Return whether enough queries have a value when all of a plan is labelled."""
-    if plan.count + plan.reserve == plan.queries:
-        return t(
-            "These are all queries of the run, and possibly fewer than {plan.count:,} have a value.",
-            plan=plan,
-        )
-    return t(
-        "With all {total} labelled, {size} have a value with a probability of 95% or more.",
-        total=plan.count + plan.reserve,
-        size=size,
-    )
 
 
 def _print_labelling(run: Path, path: Path, pairs: str, *plan: str) -> None:

@@ -30,8 +30,6 @@ from judge.messages import Message, NameList
 MIN_LABELLED = 20
 MIN_VALUES = 15
 ENOUGH_LABELLED = 50
-#: The probability that a reserve is large enough, and the level of the share of queries it is for.
-_CONFIDENCE = 0.95
 CorrectedOutcome = Literal["confirmed", "reversed", "decided", "open"]
 _CONCLUSIONS: Mapping[CorrectedOutcome, str] = {
     "confirmed": "judge-only order confirmed",
@@ -264,21 +262,6 @@ def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -
         )
     hashes = {id_: hashlib.sha256(json.dumps([seed, id_]).encode()).digest() for id_ in queries}
     return tuple(sorted(queries, key=hashes.__getitem__)[:count])
-
-
-def count_reserve_queries(count: int, queries: int, without: int) -> int:
-    """Return the number of queries to draw beyond `count`, so that `count` of them probably have a value.
-
-    By the assessor `without` of `queries` have none. Their share is taken at its upper confidence limit
-    (95%, one-sided; Clopper & Pearson 1934, Biometrika 26, 404), because labels can find nothing relevant
-    more often than the assessor does. Of the queries drawn, at least `count` have a value with probability
-    95%, by the binomial distribution, or all are drawn. 0 where `without` is 0.
-    """
-    from scipy.special import bdtr, betaincinv
-
-    share = betaincinv(without + 1, queries - without, _CONFIDENCE) if without < queries else 1.0
-    others = queries - count if without else 0
-    return next((more for more in range(others) if bdtr(more, count + more, share) >= _CONFIDENCE), others)
 
 
 def _subtract_samples(one: LabelledSample, other: LabelledSample) -> LabelledSample:

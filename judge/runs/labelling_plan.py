@@ -11,48 +11,26 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.label_agreement import count_queries_without_value
 from judge.analysis.pair_plan import DrawOptions, PairPlan, check_plan, plan_pairs
 from judge.dataset.field_values import escape_cell, protect_cell
 from judge.dataset.labels import select_labellable
 from judge.errors import InputError
 from judge.files.json_text import dump_json, hash_parts
-from judge.measure import ppi
 from judge.measure.measures import parse_measure
+from judge.measure.ppi import draw_queries_to_label
 from judge.records import Dataset, PairKey, Pool, Query, Snippet
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run, load_run_without_labels
 from judge.runs.record_json import from_json, to_json
 
 COLUMNS = ("query_id", "query", "reference", "snippet_id", "title", "date", "snippet", "grade", "comment")
-#: A further column of a plan with a reserve: this word where the query is in the reserve, else empty.
-RESERVE = "reserve"
 # Halves of surrogate pairs have no bytes; control characters end a cell, or the file, for some readers.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 #: Excel spills what is longer over the rows below.
 _LONGEST = 32_000
-
-
-@dataclass(frozen=True, slots=True)
-class LabellingPlan:
-    """A file of pairs to label: the `pairs` of `count` queries, then the `reserve_pairs` of `reserve` more.
-
-    The reserve replaces queries that have no value: by the assessor's grades `measure` has none on
-    `without_value` of the run's `queries`.
-    """
-
-    path: Path
-    count: int
-    reserve: int
-    measure: str
-    without_value: int
-    queries: int
-    pairs: int
-    reserve_pairs: int
 
 
 def make_rows(
@@ -90,11 +68,10 @@ def make_row(query: Query, snippet: Snippet, grade: str = "", comment: str = "")
     return (query.id, query.text, query.reference or "", snippet.id, *texts, grade, comment)
 
 
-def write_plan(path: Path, rows: Iterable[Sequence[str]], reserve: Collection[str] = ()) -> Path:
+def write_plan(path: Path, rows: Iterable[Sequence[str]]) -> Path:
     """Write the rows of `make_rows` as `format_table` does and return the path.
 
-    With queries in `reserve`, a further column marks their rows. Raises InputError when `path` exists,
-    because it may hold labels; StoreError when it cannot be written.
+    Raises InputError when `path` exists, because it may hold labels; StoreError when it cannot be written.
     """
     if os.path.lexists(path):
         raise InputError(
@@ -105,25 +82,22 @@ def write_plan(path: Path, rows: Iterable[Sequence[str]], reserve: Collection[st
             "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)
         )
     folder = RunFolder(path.parent)
-    if not reserve:
-        return folder.write(path.name, format_table(rows))
-    rows = ((*row, RESERVE if row[0] in reserve else "") for row in rows)
-    return folder.write(path.name, format_table(rows, (*COLUMNS, RESERVE)))
+    return folder.write(path.name, format_table(rows))
 
 
-def format_table(rows: Iterable[Sequence[str]], columns: Sequence[str] = COLUMNS) -> list[str]:
+def format_table(rows: Iterable[Sequence[str]]) -> list[str]:
     """Return the parts of a CSV with the cells of `rows` that spreadsheets open and save unchanged.
 
     It begins with a byte order mark, so that Excel shows Chinese; no cell is a formula.
     """
     text = io.StringIO(newline="")
     lines = csv.writer(text)
-    lines.writerow(columns)
+    lines.writerow(COLUMNS)
     # A date is not read back, so a spreadsheet may change how it is written.
     lines.writerows(
         [
             (escape_cell if name == "date" else protect_cell)(_UNFIT.sub("\ufffd", cell)[:_LONGEST])
-            for name, cell in zip(columns, row, strict=True)
+            for name, cell in zip(COLUMNS, row, strict=True)
         ]
         for row in rows
     )
@@ -135,22 +109,17 @@ def make_design_path(path: Path) -> Path:
     return path.parent / f"{path.stem}.json"  # `with_suffix` refuses a path without a name, such as `/`
 
 
-def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> LabellingPlan:
-    """Draw `count` of the run's queries and a reserve, and write the file in which people grade their pairs.
+def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> tuple[Path, int]:
+    """Draw `count` of the run's queries and write the file in which people grade their pairs.
 
-    Raises InputError when the file exists already, or the run has fewer queries.
+    Return its path and the number of pairs. Raises InputError when the file exists already, or the run has
+    fewer queries.
     """
     loaded = load_run(RunFolder(path))
     pairs = Counter(pair.query.id for pair in select_labellable(loaded.pool))
-    query_ids = list(pairs)
-    without, measure = count_queries_without_value(loaded)
-    more = ppi.count_reserve_queries(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
-    drawn = ppi.draw_queries_to_label(query_ids, count + more, seed)
-    labelled, reserve = drawn[:count], drawn[count:]
-    rows = make_rows(loaded.dataset, loaded.pool, drawn, seed)
-    file = write_plan(out or path / "labels.csv", rows, frozenset(reserve))
-    sizes = [sum(pairs[query_id] for query_id in part) for part in (labelled, reserve)]
-    return LabellingPlan(file, count, more, measure, without, len(query_ids), *sizes)
+    drawn = draw_queries_to_label(list(pairs), count, seed)
+    file = write_plan(out or path / "labels.csv", make_rows(loaded.dataset, loaded.pool, drawn, seed))
+    return file, sum(pairs[query_id] for query_id in drawn)
 
 
 def plan_pair_labels(

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from judge.runs.folder import RunFolder
-from judge.runs.load import load_run
 from tests.support.browser import find_violations, make_file_url, open_page
 from tests.support.command_line import run_judge
 from tests.support.factories import write_rows
@@ -90,35 +88,6 @@ def test_twenty_pairs_by_keyboard_through_a_kill_to_agreement(browser: Browser, 
         assert it.console_errors == []
         text = it.page.inner_text("#agreement pre")
     check_agreement(run, text)
-
-
-def test_the_page_shows_the_reserve_and_says_when_it_is_not_needed(browser: Browser, tmp_path: Path) -> None:
-    run = judge_queries(tmp_path, 3, results=1)
-    plan = tmp_path / "plan.csv"
-    pairs = sorted(pair.key for pair in load_run(RunFolder(run)).pool.pairs)
-    rows = (f"{query},{snippet},{'reserve' if query == 'q2' else ''}\n" for query, snippet in pairs)
-    plan.write_text("query_id,snippet_id,reserve\n" + "".join(rows), encoding="utf-8")
-    with (
-        serve_in_thread(run, "ann", plan=plan) as server,
-        open_page(browser, server.url, locale="en-GB") as it,
-    ):
-        wait_until_ready(it.page, 0)
-        expect(it.page.locator("#progress")).to_contain_text(
-            "query 1 of 2 (1 more in reserve), snippet 1 of 2"
-        )
-        for number in range(4):
-            expect(it.page.locator("#enough")).to_be_hidden()
-            wait_until_ready(it.page, number)
-            it.page.keyboard.press("2")
-        wait_until_ready(it.page, 4)
-        expect(it.page.locator("#enough")).to_have_text(
-            "2 queries have a value, as the plan wants. You can stop here: write the CSV now. Labels on the"
-            " rest are not needed."
-        )
-        expect(it.page.locator("#progress")).to_contain_text("query 1 of 1 in reserve, snippet 1 of 2")
-        it.page.click("#language")
-        expect(it.page.locator("#progress")).to_contain_text("备用查询第 1 / 1 条")
-        assert find_violations(it.page) == []
 
 
 def finish(page: Page, seen: list[str]) -> None:

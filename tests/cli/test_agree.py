@@ -16,7 +16,6 @@ import pytest
 import judge
 from judge import finished_run
 from judge.errors import InputError
-from judge.measure.ppi import count_reserve_queries, draw_queries_to_label
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each
 from tests.support.command_line import make_words, run_judge
@@ -639,47 +638,9 @@ def test_the_order_of_rows_and_labels_never_changes_a_byte(
     assert (run / "agreement.json").read_bytes() == expected
 
 
-def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> None:
-    """Every fifth of 60 queries has nothing relevant: a plan of 20 draws more, and all of it is a prefix."""
-    rows = [
-        {"query_id": f"q{query}", "query": f"question {query}", "engine": engine, "rank": 1,
-         "snippet": f"text {query} {engine} grade={2 if query % 5 else 0}"}
-        for query in range(60)
-        for engine in ("bing", "baidu")
-    ]  # fmt: skip
-    with LoopbackServer(reply_with_grade) as server:
-        result = run_judge(
-            *make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", tmp_path / "x"
-        )
-    assert result.returncode == 0, result.stderr
-    text = run_agree(tmp_path / "x", "--plan", 20, "--out", tmp_path / "plan.csv")
-    more = count_reserve_queries(20, 60, 12)
-    sizes = f"plan.csv: 20 queries (40 pairs) + {more} in reserve ({2 * more} pairs); fill in the column"
-    assert sizes in text
-    assert "Fewer than 20" not in text
-    why = "nothing in the pool has a relevant grade, or an engine failed or has no row"
-    assert f"nDCG@10 has no value on 12 of 60, because {why}. With all" in text
-    planned = read_plan(tmp_path / "plan.csv")
-    drawn = list(dict.fromkeys(row["query_id"] for row in planned))
-    assert drawn == list(draw_queries_to_label([f"q{query}" for query in range(60)], 20 + more))
-    assert [row["reserve"] for row in planned] == [""] * 40 + ["reserve"] * 2 * more
-    # The rest of the run is too small a reserve for 50, so no probability is stated.
-    text = run_agree(tmp_path / "x", "--plan", 50, "--out", tmp_path / "all.csv")
-    assert "all.csv: 50 queries (100 pairs) + 10 in reserve (20 pairs)" in text
-    assert "These are all queries of the run, and possibly fewer than 50 have a value." in text
-    assert "probability" not in text
-    # The plan itself is a file of labels, with this column too.
-    assert "20 wholly labelled" not in run_agree(tmp_path / "x", "--qrels", fill_plan(tmp_path / "plan.csv"))
-
-
-def test_a_plan_needs_no_reserve_where_every_query_has_a_value(plain_run: Path, tmp_path: Path) -> None:
+def test_a_plan_says_how_large_it_is_and_whether_it_is_enough(plain_run: Path, tmp_path: Path) -> None:
     text = run_agree(plain_run, "--plan", 3, "--out", tmp_path / "plan.csv")
     assert "plan.csv: 3 queries (24 pairs); fill in" in text
-    assert "reserve" not in read_plan(tmp_path / "plan.csv")[0]
-    assert "in reserve" not in text
-    assert "There is no reserve: by the assessor's grades, nDCG@10 has a value on every query." in text
-    everything = run_agree(plain_run, "--plan", 6, "--out", tmp_path / "all.csv")
-    assert "There is no reserve: these are all queries of the run." in everything
     assert (
         "Fewer than 20 labelled queries measure agreement, but do not correct the scores of engines." in text
     )

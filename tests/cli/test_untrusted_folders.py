@@ -53,8 +53,8 @@ def make_run(folder: Path) -> Path:
     out = folder / "runs" / "x"
     judge.run(data, "lexical", out=str(out))
     finished_run.rewrite_report(out)
-    plan = plan_labels(out, 2, 0, None)
-    text = plan.path.read_text(encoding="utf-8-sig").splitlines()
+    plan, _ = plan_labels(out, 2, 0, None)
+    text = plan.read_text(encoding="utf-8-sig").splitlines()
     (folder / "graded.csv").write_text(
         "\n".join([text[0], *(line[: -len(",,")] + ",1," for line in text[1:])]), encoding="utf-8"
     )

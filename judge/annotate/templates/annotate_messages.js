@@ -176,7 +176,6 @@ const TEXTS = {
  * @property {(path: string, count: number) => string} exported
  * @property {(state: State) => string} progress
  * @property {(state: PairState) => string} position
- * @property {(state: State) => string} enough
  * @property {(minutes: number) => string} timeLeft
  * @property {(state: State) => string} beforeFinish
  * @property {(count: number, path: string) => string} nextStep
@@ -193,12 +192,8 @@ const SENTENCES = {
     refused: (reason) => `Not saved: ${reason}`,
     exported: (path, count) => `${formatCount(count, "label", "labels")} in ${path}`,
     progress: (state) => `${state.labelled.toLocaleString("en")} of ${state.total.toLocaleString("en")} labelled`,
-    position: ({ position, reserve }) =>
-      position.in_reserve
-        ? `query ${position.query_number} of ${position.queries} in reserve, snippet ${position.pair_number} of ${position.pairs_of_query}`
-        : `query ${position.query_number} of ${position.queries}${reserve ? ` (${reserve} more in reserve)` : ""}, snippet ${position.pair_number} of ${position.pairs_of_query}`,
-    enough: (state) =>
-      `${formatCount(state.with_value ?? 0, "query has", "queries have")} a value, as the plan wants. You can stop here: write the CSV now. Labels on the rest are not needed.`,
+    position: ({ position }) =>
+      `query ${position.query_number} of ${position.queries}, snippet ${position.pair_number} of ${position.pairs_of_query}`,
     timeLeft: (minutes) =>
       minutes < 1.5
         ? "about a minute left"
@@ -225,12 +220,8 @@ const SENTENCES = {
     refused: (reason) => `未保存：${reason}`,
     exported: (path, count) => `${count.toLocaleString("en")} 条标注已写入 ${path}`,
     progress: (state) => `已标 ${state.labelled.toLocaleString("en")} / ${state.total.toLocaleString("en")}`,
-    position: ({ position, reserve }) =>
-      position.in_reserve
-        ? `备用查询第 ${position.query_number} / ${position.queries} 条，第 ${position.pair_number} / ${position.pairs_of_query} 条摘要`
-        : `第 ${position.query_number} / ${position.queries} 条查询${reserve ? `（另有 ${reserve} 条备用）` : ""}，第 ${position.pair_number} / ${position.pairs_of_query} 条摘要`,
-    enough: (state) =>
-      `已有 ${(state.with_value ?? 0).toLocaleString("en")} 条查询有得分，达到计划所需的数量。现在可以停止并导出 CSV，其余查询无需标注。`,
+    position: ({ position }) =>
+      `第 ${position.query_number} / ${position.queries} 条查询，第 ${position.pair_number} / ${position.pairs_of_query} 条摘要`,
     timeLeft: (minutes) =>
       minutes < 1.5
         ? "大约还需 1 分钟"

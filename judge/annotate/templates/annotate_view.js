@@ -11,15 +11,12 @@
  * @property {number} total
  * @property {number} labelled
  * @property {number} unsure
- * @property {number} reserve queries in the reserve of the plan
- * @property {number} wanted queries outside of it
- * @property {number | null} with_value queries with a value by the labels so far; null without a reserve
  * @property {number | null} next index of the next pair to label
  * @property {{id: string, at: number | null} | null} last the last decision, and the index of its pair
  * @property {boolean} finished
  * @property {boolean} sealed the decision on the pair is final
  */
-/** @typedef {{query_number: number, queries: number, in_reserve: boolean, pair_number: number, pairs_of_query: number}} Position */
+/** @typedef {{query_number: number, queries: number, pair_number: number, pairs_of_query: number}} Position */
 /** @typedef {Progress & {at: number, pair: Pair, decision: Decision | null, position: Position}} PairState */
 /** @typedef {PairState | (Progress & {at: null, pair: null, decision: null, position: null})} State */
 
@@ -97,8 +94,6 @@ function showProgress(state, minutesLeft) {
   if (state.pair) parts.push(sentences.position(state));
   if (minutesLeft !== null && state.next !== null) parts.push(sentences.timeLeft(minutesLeft));
   select("#progress").textContent = parts.join(" · ");
-  const isEnough = state.with_value !== null && state.with_value >= state.wanted && state.next !== null;
-  select("#enough").textContent = isEnough ? sentences.enough(state) : "";
   for (const id of ["#undo", "#done-undo"]) {
     select(id, HTMLButtonElement).disabled = state.last === null || state.last.at === null;
   }

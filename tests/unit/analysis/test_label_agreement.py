@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.label_agreement import count_queries_without_value
 from judge.files.json_text import dump_json
 from judge.records import BINARY, GRADED, Query, Ranking, Scale
 from tests.unit.analysis.labelled import (
@@ -410,15 +409,3 @@ def test_the_order_of_anything_never_changes_a_digit(seed: int) -> None:
     )
     turned = replace(turned, judgments=tuple(chance.sample(turned.judgments, len(turned.judgments))))
     assert measure_agreement(turned, make_people(turned, shuffle_items(label_first(25, truth)))) == before
-
-
-def test_queries_without_a_value_are_counted_where_two_engines_have_the_fewest() -> None:
-    shown: Shown = {engine: {q: [f"{engine}{q}"] for q in "pqrs"} for engine in "AB"}
-    # By grade nDCG lacks a value where all are 0, AP where none is 2: p, and p and q.
-    grades: GradesByText = {
-        (q, f"{engine}{q}"): grade for engine in "AB" for q, grade in zip("pqrs", (0, 1, 2, 3), strict=True)
-    }
-    assert count_queries_without_value(make_run(shown, grades, measures="nDCG@3 P@1")) == (1, "nDCG@3")
-    assert count_queries_without_value(make_run(shown, grades, measures="nDCG@3 AP@3")) == (2, "AP@3")
-    assert count_queries_without_value(make_run(shown, grades, measures="P@1"))[0] == 0
-    assert count_queries_without_value(make_run(shown, grades, measures="AP(own)@3")) == (0, "")

@@ -139,13 +139,11 @@ def serve_in_thread(
     """As `start_serving`, from a thread of this process, where it is up at once."""
     loaded = load_run(RunFolder(run))
     with open_labels(run, who) as labels, socket.create_server(("127.0.0.1", 0)) as listener:
-        keys, reserve = (
-            read_plan(plan, loaded.pool) if plan else (draw_pairs_to_label(loaded.pool), frozenset())
-        )
+        keys = read_plan(plan, loaded.pool) if plan else draw_pairs_to_label(loaded.pool)
         tasks = order_pairs(loaded.pool, keys, who)
         address = ServerAddress("127.0.0.1", listener.getsockname()[1])
         address = replace(address, token=address.token if token is None else token)
-        server = make_server(AnnotationSession(run, loaded, tasks, labels, reserve=reserve), address)
+        server = make_server(AnnotationSession(run, loaded, tasks, labels), address)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -22,8 +22,6 @@ from judge.annotate.serve import ServerAddress, annotate
 from judge.dataset.clean import TextOptions
 from judge.dataset.label_files import read_examples
 from judge.records import GRADED
-from judge.runs.folder import RunFolder
-from judge.runs.load import load_run
 from tests.support.command_line import run_judge
 from tests.support.factories import read_results, write_rows
 from tests.unit.annotate.serving import LabelServer, judge_queries, label, serve_in_thread, start_serving
@@ -46,40 +44,6 @@ def label_all(server: LabelServer, grade: Callable[[dict[str, Any]], int | None]
 def read_stated_grade(pair: dict[str, Any]) -> int:
     """The grade that a snippet says it has."""
     return int(pair["snippet"][-1])
-
-
-def test_the_reserve_of_a_plan_is_told_and_when_it_is_not_needed(tmp_path: Path) -> None:
-    """The reserve is q3 and q4. Nothing on q1 is relevant, so that a query of the reserve replaces it."""
-    run = judge_queries(tmp_path, 5)
-    plan = tmp_path / "plan.csv"
-    pairs = [pair.key for pair in load_run(RunFolder(run)).pool.pairs]
-    marked = [
-        f"{query},{snippet},{'reserve' if query in ('q3', 'q4') else ''}\n"
-        for query, snippet in sorted(pairs)
-    ]
-    plan.write_text("query_id,snippet_id,reserve\n" + "".join(marked), encoding="utf-8")
-    seen = []
-    with serve_in_thread(run, "ann", plan=plan) as server:
-        _, state = server.ask("/state")
-        assert (state["reserve"], state["wanted"], state["with_value"]) == (2, 3, 0)
-        while state["pair"] is not None:
-            position = state["position"]
-            seen.append(
-                (position["in_reserve"], position["query_number"], position["queries"], state["with_value"])
-            )
-            grade = 1 if state["pair"]["query_id"] == "q1" else 2
-            _, state = server.ask("/label", label(state, random.getrandbits(100), grade))
-    assert seen[::4] == [
-        (False, 1, 3, 0),
-        (False, 2, 3, 1),
-        (False, 3, 3, 1),
-        (True, 1, 2, 2),
-        (True, 2, 2, 3),
-    ]
-    assert state["with_value"] == 4
-    with serve_in_thread(run, "bob") as server:
-        _, state = server.ask("/state")
-        assert (state["reserve"], state["with_value"], state["position"]["queries"]) == (0, None, 5)
 
 
 def test_what_people_say_reaches_agree_whole(run: Path) -> None:

@@ -100,7 +100,7 @@ def test_snippets_without_text_are_not_asked_about(tmp_path: Path) -> None:
     assert session.draw_pairs_to_label(content) == (("p", ids["p", "one"]),)
     path = tmp_path / "plan.csv"
     path.write_text("query_id,snippet_id\n" + "".join(f"{query},{key}\n" for (query, _), key in ids.items()))
-    assert session.read_plan(path, content) == (session.draw_pairs_to_label(content), frozenset())
+    assert session.read_plan(path, content) == session.draw_pairs_to_label(content)
 
 
 @pytest.mark.parametrize("first_line", ["", "sep={}\n"])
@@ -115,7 +115,7 @@ def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(
         text = text.replace(",", separator)
     text = first_line.format(separator) + text.replace("snippet_id", " Snippet_ID ", 1)
     path.write_text(text, encoding="utf-8")
-    result, _ = session.read_plan(path, pool)
+    result = session.read_plan(path, pool)
     assert set(result) == {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
     assert list(dict.fromkeys(key[0] for key in result)) == IDS[::-1]
 
@@ -125,7 +125,7 @@ def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) 
     path = write_plan(tmp_path / "plan.csv", make_rows(data, pool, ["p", "q"]))
     lines = path.read_text(encoding="utf-8-sig").splitlines()
     path.write_text("\n".join([lines[0], "", lines[2], lines[2], ",,,"]))
-    assert len(session.read_plan(path, pool)[0]) == 1
+    assert len(session.read_plan(path, pool)) == 1
 
 
 @check_each(
