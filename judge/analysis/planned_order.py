@@ -237,9 +237,7 @@ def _compare_engines(
     """Return the comparisons; a pair of engines that is not compared, or cannot be tested, has a p of 1."""
     engine_pairs = len(plan.engines) * (len(plan.engines) - 1) // 2
     p = np.ones(engine_pairs)
-    for number, (_, estimate) in enumerate(estimates):
-        if estimate.different >= MIN_DIFFERING and (value := estimate.test()) is not None:
-            p[number] = value
+    p[: len(estimates)] = [estimate.test() for _, estimate in estimates]
     adjusted = holm(p)
     # Holm compares the smallest p with alpha / m, the next with alpha / (m - 1), and stops at the first that
     # is not below; an interval of that level excludes 0 exactly where its pair is named.
@@ -249,7 +247,7 @@ def _compare_engines(
     for number, (draw, estimate) in enumerate(estimates):
         level = 1 - alpha / (engine_pairs - min(int(order[number]), passed))
         lead = plan.means[0] - plan.means[number + 1]
-        interval = estimate.make_interval(level) if estimate.different >= MIN_DIFFERING else None
+        interval = estimate.make_interval(level)
         comparisons.append(
             PlannedDifference(
                 a=plan.engines[0],

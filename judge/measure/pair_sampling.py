@@ -21,6 +21,7 @@ from judge.measure.formulas import apply_formula, compute_gains
 from judge.measure.intervals import Interval
 from judge.measure.measures import Measure
 from judge.measure.numeric import TIE, Bools, Floats, Ints, list_distinct
+from judge.measure.resampling import MIN_DIFFERING
 from judge.records import Scale, ScaleName
 
 #: How often people gave the grades 0, 1, … to pairs by the grade of an assessor (rows): the passages of TREC
@@ -181,7 +182,7 @@ class EstimatedDifference:
 
     `bounds` are its lowest and highest value over all grades of drawn units without a label, `se` their
     standard errors. `df` are the degrees of freedom, 0 or less for too few labels. On `different` queries
-    with a label the difference is not 0.
+    with a label the difference is not 0; with fewer than `MIN_DIFFERING` there is no test.
     """
 
     mean: float
@@ -190,26 +191,26 @@ class EstimatedDifference:
     df: int
     different: int
 
-    def test(self) -> float | None:
-        """Return the two-sided p of the t test that the difference is 0, the largest over the bounds.
+    @property
+    def is_testable(self) -> bool:
+        """Whether the values vary and the labels are enough."""
+        return self.different >= MIN_DIFFERING and min(self.se) > TIE and self.df >= 1
 
-        None where the values do not vary or the labels are too few.
-        """
+    def test(self) -> float:
+        """Return the two-sided p of the t test that the difference is 0, the largest over the bounds."""
         from scipy.special import stdtr
 
         lowest, highest = self.bounds
-        if min(self.se) <= TIE or self.df < 1:
-            return None
-        if lowest <= 0 <= highest:
+        if not self.is_testable or lowest <= 0 <= highest:
             return 1.0
         t = lowest / self.se[0] if lowest > 0 else -highest / self.se[1]
         return 2 * float(stdtr(self.df, -t))
 
     def make_interval(self, level: float) -> Interval | None:
-        """Return the t interval around the bounds, None where `test` has no p."""
+        """Return the t interval around the bounds, None where there is no test."""
         from scipy.special import stdtrit
 
-        if min(self.se) <= TIE or self.df < 1:
+        if not self.is_testable:
             return None
         t = float(stdtrit(self.df, (1 + level) / 2))
         return self.bounds[0] - t * self.se[0], self.bounds[1] + t * self.se[1]

@@ -167,11 +167,11 @@ def test_a_missing_label_is_bounded_by_all_its_grades() -> None:
 def test_no_unit_is_no_difference_and_no_label_is_unknown() -> None:
     none, no = np.array([]), np.array([], np.int64)
     result = estimate_difference(LabelledDraw(20, no, none, no, none, none.astype(bool), none, 3.0))
-    assert (result.mean, result.bounds, result.test(), result.make_interval(0.95)) == (0, (0, 0), None, None)
+    assert (result.mean, result.bounds, result.test(), result.make_interval(0.95)) == (0, (0, 0), 1.0, None)
     dataset = JudgedDataset(3, 20)
     result = estimate_difference(dataset.label(np.ones(240), np.ones(240), np.full(240, np.nan)))
     assert np.isnan([result.mean, *result.bounds]).all()
-    assert (result.test(), result.make_interval(0.95), result.different) == (None, None, 0)
+    assert (result.test(), result.make_interval(0.95), result.different) == (1.0, None, 0)
 
 
 def test_queries_count_as_different_where_the_estimate_is_not_0() -> None:
@@ -187,7 +187,7 @@ def test_the_interval_excludes_0_exactly_when_the_test_rejects() -> None:
     for seed in range(60):
         result = estimate_difference(JudgedDataset(seed, 25).draw(70, 0.37))
         low, high = result.make_interval(0.95) or (0, 0)
-        assert (low > 0 or high < 0) == ((result.test() or 0) < 0.05)
+        assert (low > 0 or high < 0) == (result.test() < 0.05)
 
 
 def test_intervals_hold_the_difference_over_all_queries() -> None:
