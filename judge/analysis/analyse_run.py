@@ -94,7 +94,7 @@ def analyse_run(run: JudgedRun, engine_pairs: Collection[frozenset[str]] | None 
         panel=measure_panel_agreement(run.members, spec.scale, rescore) if run.members else None,
         self_preference=find_shared_vendors(run.members or [spec.assessor], data.engines),
         flagged_sensitivity=measure_flagged_sensitivity(
-            scores, results, columns, spec.scale, results.mark_pairs(flagged), engine_pairs
+            scores, results, columns, spec.scale, flagged, engine_pairs
         ),
         deciding_queries=list_deciding_queries(scores, comparisons, data.queries),
         cost=spec.cost,

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import accumulate, chain, compress, count, groupby, pairwise
+from itertools import accumulate, chain, count, groupby, pairwise
 from operator import attrgetter
 from typing import Any
 
@@ -106,14 +106,8 @@ class ResultColumns:
         marked = np.array([not flag_set.isdisjoint(flags) for flag_set in self.flag_sets] + [False], bool)
         return marked[self.flags]  # the entry of -1 is the last one
 
-    def mark_pairs(self, results: Bools) -> Bools:
-        """Return (pairs,): True for the pairs of the (engines, queries, ranks) marked `results`."""
-        marked = np.zeros(len(self.snippet_ids), bool)
-        marked[self.pair[results]] = True
-        return marked
-
     def drop_pairs(self, dropped: Bools) -> ResultColumns:
-        """Return the columns without the `dropped` (pairs,); the results below them move up."""
+        """Return the lists without the `dropped` (pairs,); the results below them move up."""
         remain = (self.pair >= 0) & ~dropped[self.pair]
         order = np.argsort(~remain, axis=-1, kind="stable")
         past = ~np.take_along_axis(remain, order, -1)
@@ -123,22 +117,14 @@ class ResultColumns:
             moved[past] = empty
             return moved
 
-        ids = list(compress(self.snippet_ids, ~dropped))
         return replace(
             self,
             returned=remain.sum(-1),
-            pair=move_up(_renumber_pairs(self.pair, dropped), -1),
+            pair=move_up(self.pair, -1),
             document=move_up(self.document, -1),
             flags=move_up(self.flags, -1),
             has_text=move_up(self.has_text, 0),
-            pair_query=self.pair_query[~dropped],
-            snippet_ids=TextColumn("".join(ids), map(len, ids)),
         )
-
-
-def _renumber_pairs(pair: Ints, dropped: Bools) -> Ints:
-    """Return the numbers of `pair` without the `dropped` (pairs,), -1 for these and for -1."""
-    return np.append(np.where(dropped, -1, np.cumsum(~dropped) - 1), -1)[pair]
 
 
 def tabulate_results(rankings: Iterable[Ranking], depth: int) -> ResultColumns:
@@ -319,9 +305,9 @@ class JudgmentColumns:
         return replace(self, rows=rows)
 
     def drop_pairs(self, dropped: Bools) -> JudgmentColumns:
-        """Return the judgments for results without the `dropped` (pairs,)."""
+        """Return the judgments, those of the `dropped` (pairs,) as of pairs that no engine returned."""
         rows = self.rows.copy()
-        rows["pair"] = _renumber_pairs(rows["pair"], dropped)
+        rows["pair"][np.append(dropped, False)[rows["pair"]]] = -1
         return replace(self, rows=rows)
 
 

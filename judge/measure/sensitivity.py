@@ -57,14 +57,11 @@ def check_own_lists(
 ) -> OwnListReversal | None:
     """Return the check of the first measure by which own lists name another best engine, or None.
 
-    Measures whose `list_needed_measures` are not among those of `scores` are skipped. `comparisons` tell
-    whether the difference is significant.
+    `scores` have the `list_needed_measures`, too. `comparisons` tell whether the difference is significant.
     """
     values = scores.average_repeats()
     for measure in filter(_is_pooled, scores.measures):
         needed = (measure, *list_needed_measures([measure], depth))
-        if not set(needed) <= set(scores.measures):
-            continue
         pooled, own, relevant = (values[..., scores.measures.index(other)] for other in needed)
         pooled_best, own_best = _find_best(pooled), _find_best(own)
         if pooled_best is None or own_best is None or pooled_best == own_best:
@@ -152,18 +149,20 @@ def measure_flagged_sensitivity(
     results: ResultColumns,
     judgments: JudgmentColumns,
     scale: Scale,
-    flagged: Bools,
+    flagged_results: Bools,
     engine_pairs: Collection[frozenset[str]] | None = None,
 ) -> FlaggedEffect | None:
     """Return the effect of flagged snippets on the order by the first measure that compares engines.
 
     None where no measure compares engines, and where no query with a flagged snippet is judged.
 
-    `flagged` (pairs,) marks snippets that may contain prompt injection. `engine_pairs` are those to compare,
-    None for all.
+    `flagged_results` (engines, queries, ranks) marks those that may contain prompt injection. `engine_pairs`
+    are those to compare, None for all.
     """
     measure = next((measure for measure in scores.measures if measure.compares_engines), None)
-    flagged = flagged & np.isin(results.pair_query, judgments.rows["query"])
+    flagged = np.zeros(len(results.snippet_ids), bool)
+    flagged[results.pair[flagged_results]] = True
+    flagged &= np.isin(results.pair_query, judgments.rows["query"])
     if measure is None or not flagged.any():
         return None
     # All queries are scored again, because the grades of a query influence what is imputed on another.
