@@ -67,13 +67,18 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     if not unequal and shift and shift.p < ALPHA:
         change, by = shift.change, abs(shift.by)
         unequal = Message("{change} (by {grades:.2f} grades, {run})", change=change, grades=by, run=shift.run)
-    common = _list_common_measures(runs)
+    first = next(iter(runs.values()))
+    common = [
+        measure
+        for measure in first.spec.measures
+        if all(measure in run.spec.measures for run in runs.values())
+    ]
     comparable = _choose_measures(runs, common, tuple(measures), unequal)
     separate, pool, separated = _separate_grades(judgments, names, data, pooled)
     # What a run paid is its own: runs share verdicts, so costs don't add up. Labels and controls are, too.
     spec = RunSpec(
         NameList(sorted({run.spec.assessor for run in runs.values()})),
-        next(iter(runs.values())).spec.scale,
+        first.spec.scale,
         repeats,
         comparable,
         selftest={name: entry for run in runs.values() for name, entry in run.spec.selftest.items()},
@@ -167,11 +172,6 @@ def _choose_measures(
         problem = Message("{runs} have no measure in common that compares engines", runs=NameList(runs))
     names = " ".join(str(measure) for measure in possible if measure.compares_engines)
     raise InputError("{problem}; choose from these: --measures {names!r}", problem=problem, names=names)
-
-
-def _list_common_measures(runs: Mapping[str, JudgedRun]) -> list[Measure]:
-    first, *others = (run.spec.measures for run in runs.values())
-    return [measure for measure in first if all(measure in measures for measures in others)]
 
 
 def _describe_deciding_measure(common: Iterable[Measure], comparable: Iterable[Measure]) -> str:

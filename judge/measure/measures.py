@@ -115,18 +115,12 @@ MEASURE_KINDS = MappingProxyType({kind.name: kind for kind in _KINDS})
 
 # Other names of measures in ir_measures; the first two are those of their means.
 _ALIASES = {"map": "AP", "mrr": "RR", "precision": "P", "recall": "R"}
-# Other common names of measures.
-_SYNONYMS = {
-    "hit": "Success", "hits": "Success", "hitrate": "Success",
-    "contextprecision": "AP(own)", "contextualrelevancy": "SetP",
-}  # fmt: skip
 
 
 def _describe_unknown_measure(name: str) -> str:
-    synonym = _SYNONYMS.get(re.sub(r"[\W_]", "", name).casefold())
     folded = {kind.casefold(): kind for kind in MEASURE_KINDS}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)
-    if not (synonym or near):
+    if not near:
         return Message(
             "there is no measure {name!r}; write one of {names}; judge measures explains them",
             name=name,
@@ -135,7 +129,7 @@ def _describe_unknown_measure(name: str) -> str:
     return Message(
         "there is no measure {name!r}; did you mean {guess}? judge measures lists all",
         name=name,
-        guess=synonym or folded[near[0]],
+        guess=folded[near[0]],
     )
 
 

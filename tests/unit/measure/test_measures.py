@@ -79,7 +79,6 @@ def test_an_alias_of_ir_measures_names_its_measure(alias: str, measure: str) -> 
 @check_each(
     ("written", "says"),
     [
-        ("hit_rate@5", "did you mean Success?"),
         ("nDGC@10", "did you mean nDCG?"),
         (
             "Bpref",
