@@ -85,8 +85,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
         labels=_combine_expected_labels(runs, separate, pool),
     )
     engine_pairs = _find_engine_pairs(names)
-    deciding = _describe_deciding_measure(common, comparable)
-    remarks = tuple(_iter_remarks(runs, len(queries), repeats, judgments, unequal, deciding))
+    remarks = tuple(_iter_remarks(runs, len(queries), repeats, judgments, unequal))
     terms = tuple(_iter_terms(pooled.results, engine_pairs, unequal))
     return CombinedRuns(
         JudgedRun(separate, pool, separated, spec), engine_pairs, remarks, terms, names, shift
@@ -172,17 +171,6 @@ def _choose_measures(
         problem = Message("{runs} have no measure in common that compares engines", runs=NameList(runs))
     names = " ".join(str(measure) for measure in possible if measure.compares_engines)
     raise InputError("{problem}; choose from these: --measures {names!r}", problem=problem, names=names)
-
-
-def _describe_deciding_measure(common: Iterable[Measure], comparable: Iterable[Measure]) -> str:
-    """Return that the first of the `comparable` measures decides where the first `common` one is left out."""
-    first, deciding = (
-        next((measure for measure in measures if measure.compares_engines), None)
-        for measures in (common, comparable)
-    )
-    if first in (None, deciding):
-        return ""
-    return Message(", so that {measure} decides instead of {other}", measure=deciding, other=first)
 
 
 def _find_shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
@@ -278,7 +266,6 @@ def _iter_remarks(
     repeats: int,
     judgments: JudgmentsByRun,
     unequal: str,
-    deciding: str,
 ) -> Iterator[str]:
     counts = {name: len(run.dataset.queries) for name, run in runs.items()}
     if any(count != queries for count in counts.values()):
@@ -290,10 +277,7 @@ def _iter_remarks(
         )
     if any(run.spec.repeats != repeats for run in runs.values()):
         yield Message(
-            "the runs have different numbers of repeats: only the first one of each is compared"
-            if repeats == 1
-            else "the runs have different numbers of repeats: only the first {repeats:,} of each are"
-            " compared",
+            "the runs have different numbers of repeats; repeats compared of each: {repeats:,}",
             repeats=repeats,
         )
     shared, by_assessor, by_people = count_regraded(judgments)
@@ -309,10 +293,9 @@ def _iter_remarks(
             )
     if unequal:
         yield Message(
-            "the runs were {unequal}: only measures that do not depend on the pool are compared{deciding},"
-            " and a difference may come from the grades instead of the engines",
+            "the runs were {unequal}: only measures that do not depend on the pool are compared, and a"
+            " difference may come from the grades instead of the engines",
             unequal=unequal,
-            deciding=deciding,
         )
 
 

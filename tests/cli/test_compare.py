@@ -319,7 +319,7 @@ def test_two_runs_are_compared_on_one_pool(runs: Path) -> None:
     queries, repeats, pool, pairs = result["remarks"]
     assert pairs == "engines are compared across runs; within a run: judge compare RUN"
     assert queries == "compared on the 9 queries that all runs have (night1 10, night2 9)"
-    assert repeats == "the runs have different numbers of repeats: only the first 2 of each are compared"
+    assert repeats == "the runs have different numbers of repeats; repeats compared of each: 2"
     assert pool.startswith("all runs are measured on one pool")
     alone = read_summary(runs / "night1")["engines"]["bing"]["measures"]
     both = result["engines"]["bing (night1)"]["measures"]

@@ -194,10 +194,9 @@ def test_different_assessors_leave_the_measures_that_no_pool_divides() -> None:
     assert is_pool_free(result)
     assert "different assessors (other/graded and someone/graded)" in result.remarks[0]
     assert result.remarks[0].endswith(
-        "only measures that do not depend on the pool are compared, so that P@5 decides instead of nDCG@5,"
+        "only measures that do not depend on the pool are compared,"
         " and a difference may come from the grades instead of the engines"
     )
-    assert "因此由 P@5 而不是 nDCG@5 决定结论" in CHINESE(result.remarks[0])
     assert result.run.spec.assessor == "other/graded and someone/graded"
 
 
@@ -383,17 +382,16 @@ def test_queries_that_not_all_have_are_left_out_and_counted() -> None:
     assert result.remarks[0] == "compared on the 1 queries that all runs have (night1 3, night2 2)"
 
 
-@pytest.mark.parametrize(
-    ("repeats", "compared"),
-    [(1, "the first one of each is compared"), (2, "the first 2 of each are compared")],
-)
-def test_repeats_that_not_all_have_are_left_out(repeats: int, compared: str) -> None:
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_repeats_that_not_all_have_are_left_out(repeats: int) -> None:
     result = combine_runs(
         {"one": run(make_list("A", [3]), repeats=3), "two": run(make_list("B", [3]), repeats=repeats)}
     )
     assert result.run.spec.repeats == repeats
     assert sorted(each.repeat for each in result.run.judgments) == sorted([*range(1, repeats + 1)] * 2)
-    assert result.remarks[0] == f"the runs have different numbers of repeats: only {compared}"
+    assert result.remarks[0] == (
+        f"the runs have different numbers of repeats; repeats compared of each: {repeats}"
+    )
 
 
 def test_grades_that_differ_beyond_the_repeats_that_count_contradict_nothing() -> None:
