@@ -4,7 +4,6 @@ A measure is a value: `parse_measure("ndcg@10")` prints as `nDCG@10` and serves 
 a command-line argument. The syntax is the one of ir_measures: `NAME(parameter=value, …)@CUTOFF`.
 """
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -116,23 +115,6 @@ MEASURE_KINDS = MappingProxyType({kind.name: kind for kind in _KINDS})
 # Other names of measures in ir_measures; the first two are those of their means.
 _ALIASES = {"map": "AP", "mrr": "RR", "precision": "P", "recall": "R"}
 
-
-def _describe_unknown_measure(name: str) -> str:
-    folded = {kind.casefold(): kind for kind in MEASURE_KINDS}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1)
-    if not near:
-        return Message(
-            "there is no measure {name!r}; write one of {names}; judge measures explains them",
-            name=name,
-            names=SeparatedNames(MEASURE_KINDS),
-        )
-    return Message(
-        "there is no measure {name!r}; did you mean {guess}? judge measures lists all",
-        name=name,
-        guess=folded[near[0]],
-    )
-
-
 #: The measures of a run without `--measures`.
 DEFAULT_MEASURES = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
 
@@ -232,7 +214,11 @@ def parse_measure(text: str) -> Measure:
     name = _ALIASES.get(spelling.casefold(), spelling).casefold()
     kind = next((kind for kind in _KINDS if kind.name.casefold() == name), None)
     if kind is None:
-        raise InputError(_describe_unknown_measure(spelling))
+        raise InputError(
+            "there is no measure {name!r}; write one of {names}; judge measures explains them",
+            name=spelling,
+            names=SeparatedNames(MEASURE_KINDS),
+        )
     if cutoff is None and kind.cutoff == "needed":
         raise InputError("{measure} needs a cutoff, e.g. {measure}@10", measure=kind.name)
     if cutoff is not None and kind.cutoff == "none":

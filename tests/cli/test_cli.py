@@ -242,7 +242,10 @@ def write_results(folder: Path, text: str) -> None:
         (["run", "absent.jsonl", "-m", "lexical"], "absent.jsonl: no such file"),
         (["run", example.find_dataset()], "no model was named"),
         (["run", example.find_dataset(), "-m", "gpt-9"], "openai:NAME"),
-        (["run", example.find_dataset(), "-m", "lexical", "--measures", "nDGC@10"], "did you mean nDCG"),
+        (
+            ["run", example.find_dataset(), "-m", "lexical", "--measures", "nDGC@10"],
+            "there is no measure 'nDGC'",
+        ),
         (["run", example.find_dataset(), "-m", "lexical", "--measures", "nDCG@50"], "--depth"),
         (["run", example.find_dataset(), "-m", "lexical", "--scale", "stars"], "'binary'"),
         (["run", example.find_dataset(), "-m", "lexical", "--lang", "fr"], "'zh'"),

@@ -234,7 +234,9 @@ def test_the_text_the_tables_and_the_segments_are_by_the_chosen_measure(runs: Pa
 
 
 def test_an_unknown_measure_or_pair_is_refused(runs: Path) -> None:
-    assert "did you mean nDCG" in run_refused(runs / "night1", "--measures", "nDGC@5")
+    assert "there is no measure 'nDGC'; write one of nDCG" in run_refused(
+        runs / "night1", "--measures", "nDGC@5"
+    )
     refused = run_refused(runs / "night1", "--measures", "AP(own)@5")
     assert "engines are not compared by AP(own)@5; name one of these measures: nDCG@5" in refused
     assert run_refused(runs / "night1", "--measures", "AP(own)@5", "--json") == refused

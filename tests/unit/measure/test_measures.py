@@ -79,7 +79,6 @@ def test_an_alias_of_ir_measures_names_its_measure(alias: str, measure: str) -> 
 @check_each(
     ("written", "says"),
     [
-        ("nDGC@10", "did you mean nDCG?"),
         (
             "Bpref",
             "there is no measure 'Bpref'; write one of nDCG, AP, P, R, RR, Success, SetP, sDCG, DCG, RBP",
