@@ -39,12 +39,8 @@ _SAME_SCALE_ONLY = ("same_grade", "kappa_quadratic", "alpha", "bias")
 def count_confusions(query: Ints, people: Ints, assessor: Ints, levels: int) -> Ints:
     """Return (queries, levels, levels) counts of pairs by grade, rows people, columns assessor.
 
-    There is a table for each query with a pair, in the order of the queries. Raise `ValueError` when a
-    grade is not one of 0..levels - 1.
+    There is a table for each query with a pair, in the order of the queries. Grades are below `levels`.
     """
-    for grades in (people, assessor):
-        if grades.size and not (grades.min() >= 0 and grades.max() < levels):
-            raise ValueError(f"grades run from {grades.min()} to {grades.max()}, not from 0 to {levels - 1}")
     numbers, row = np.unique(query, return_inverse=True)
     cell = (row * levels + people) * levels + assessor
     tables: Ints = np.bincount(cell, minlength=len(numbers) * levels**2)
@@ -179,13 +175,14 @@ PUBLISHED_AGREEMENT = (
 
 
 def measure_agreement(paired_grades: PairedGrades, people: Scale, assessor: Scale) -> Agreement:
-    """Return the agreement over all pairs. Raise `ValueError` when a grade is above its scale."""
+    """Return the agreement over all pairs. Raise `ValueError` when a grade is off its scale."""
+    for grades, scale in ((paired_grades.people, people), (paired_grades.assessor, assessor)):
+        if grades.size and not 0 <= grades.min() <= grades.max() <= scale.top:
+            raise ValueError(f"grades run from {grades.min()} to {grades.max()}, not from 0 to {scale.top}")
     query, levels = paired_grades.query, max(people.top, assessor.top) + 1
     counts = count_confusions(query, paired_grades.people, paired_grades.assessor, levels)
     by_query = counts.astype(np.float64)
     table = by_query.sum(0).astype(np.int64)
-    if table[people.top + 1 :].any() or table[:, assessor.top + 1 :].any():
-        raise ValueError(f"a grade is above the top of its scale: {people.top} or {assessor.top}")
     one_scale = people.top == assessor.top
     statistics = dict(_ON_GRADES) | _make_relevance_statistics(people, assessor, one_scale=one_scale)
     if not one_scale:

@@ -69,12 +69,6 @@ def test_each_query_has_its_table() -> None:
     assert count_confusion(make_ints(), make_ints(), 2).tolist() == [[0, 0], [0, 0]]
 
 
-@pytest.mark.parametrize(("people", "assessor"), [(3, 0), (0, 3), (-1, 0)])
-def test_a_grade_off_the_scale_is_refused(people: int, assessor: int) -> None:
-    with pytest.raises(ValueError, match="not from 0 to 2"):
-        count_confusion(make_ints(people), make_ints(assessor), 3)
-
-
 def test_each_side_is_collapsed_at_its_own_threshold() -> None:
     table = np.arange(16).reshape(4, 4)
     assert collapse_grades(table, 2, 1).tolist() == [
@@ -318,12 +312,12 @@ def test_without_a_pair_nothing_is_known() -> None:
 
 @pytest.mark.parametrize(
     ("people", "assessor", "row"),
-    [(GRADED, BINARY, (0, 3, 2)), (BINARY, GRADED, (0, 2, 3)), (GRADED, GRADED, (0, 4, 0))],
+    [(GRADED, BINARY, (0, 3, 2)), (BINARY, GRADED, (0, 2, 3)), (GRADED, GRADED, (0, -1, 0))],
 )
 def test_a_grade_off_its_sides_scale_is_refused(
     people: Scale, assessor: Scale, row: tuple[int, int, int]
 ) -> None:
-    with pytest.raises(ValueError, match="grade"):
+    with pytest.raises(ValueError, match="not from 0 to"):
         measure_agreement(make_paired_grades(row), people, assessor)
 
 
