@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -254,9 +255,17 @@ def load_baseline(nights: Path) -> Baseline | None:
 
 
 def _format_set_command(nights: Path, name: object = None) -> str:
-    """Return the command that makes the night `name` the baseline, with RUN in its place where it is none."""
-    if isinstance(name, str) and is_day(name) and (nights / name / NIGHT_FILE).exists():
-        return make_set_command(nights / name)
+    """Return the command that makes the night `name`, by default the last baseline, the baseline.
+
+    It names the latest whole night where that one is not there, and RUN where no night is.
+    """
+    for path in sorted(nights.glob(f"*/{NIGHT_FILE}"), reverse=True):
+        with suppress(InputError):
+            record = read_record(RunFolder(path.parent))
+            if record and record.state in ("finished", "undecided"):
+                name = name or (record.baseline and record.baseline.name)
+                is_there = isinstance(name, str) and is_day(name) and (nights / name / NIGHT_FILE).exists()
+                return make_set_command(nights / str(name) if is_there else path.parent)
     is_default = nights == Path(NIGHTS_FOLDER)
     return SET_BASELINE_COMMAND + ("" if is_default else f" --folder {shlex.quote(str(nights))}")
 
