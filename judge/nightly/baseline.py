@@ -295,8 +295,8 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
     )
 
 
-def list_served_models(summary: Summary) -> frozenset[str]:
-    """Return the names of the models that answered, as far as servers gave one."""
-    return frozenset(
-        filter(None, [*summary.served, *(name for member in summary.members for name in member.served)])
-    )
+def list_served_models(*summaries: Summary) -> frozenset[str]:
+    """Return the names of the models that answered in runs, as far as servers gave one."""
+    served = {name for summary in summaries for name in summary.served}
+    members = (member for summary in summaries for member in summary.members)
+    return frozenset(served.union(*(member.served for member in members)) - {""})

@@ -150,8 +150,7 @@ def _advise_on_acceptance(
 
 def _find_later_models(judged_night: JudgedNight, baseline: Baseline | None) -> list[str]:
     """Return a sentence when models graded tonight whose names are new since the canaries."""
-    summaries = judged_night.canaries.summaries if judged_night.canaries else ()
-    at_canaries = frozenset[str]().union(*map(list_served_models, summaries))
+    at_canaries = list_served_models(*(judged_night.canaries.summaries if judged_night.canaries else ()))
     later = {*judged_night.served} - at_canaries - {*(baseline.reference.served if baseline else ())}
     if not later or not at_canaries:
         return []

@@ -308,7 +308,7 @@ class _NightJob:
             remarks=tuple(collect_remarks(context, judged_night, evidence)),
             assessor=summaries[0].assessor if summaries else config.mask_models()[0],
             prompts=dict(parse_inputs(identity, NIGHT_FILE).prompts),
-            served=tuple(sorted(frozenset().union(*map(list_served_models, summaries)))),
+            served=tuple(sorted(list_served_models(*summaries))),
             scale=scale.name,
             relevant_from=scale.relevant_from,
             depth=config.depth,
