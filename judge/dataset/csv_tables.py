@@ -9,12 +9,11 @@ from itertools import chain, islice
 from pathlib import Path
 
 from judge.dataset.text_files import Warn, read_lines
-from judge.errors import InputError, explain_error
+from judge.errors import InputError
 from judge.messages import Message, SeparatedNames, cut_value
 
 _SEPARATORS = ",;\t|"
 _BEIR_COLUMNS = {"query-id": "query_id", "corpus-id": "docno"}
-_SEPARATOR_NAMES = {",": Message("commas"), "\t": Message("tabs")}
 #: A header with line breaks inside quotes has at most this many lines.
 _HEADER_LINES = 100
 
@@ -153,11 +152,11 @@ def check_cell_count(location: str, cells: Sequence[str], columns: int, separato
     if len(cells) != columns:
         raise InputError(
             "{place}: the number of cells is {cells}, and that of the header {columns}; quote cells that hold"
-            " {separator} or line breaks",
+            " {separator!r} or line breaks",
             place=location,
             cells=len(cells),
             columns=columns,
-            separator=_SEPARATOR_NAMES.get(separator, repr(separator)),
+            separator=separator,
         )
 
 
@@ -176,15 +175,11 @@ def _split_records(
         location = f"{path}:{skipped + reader.line_num + 1}"
         try:
             cells = next(reader, None)
-        except csv.Error as error:
-            problem = explain_error(error)
-            if problem.startswith("new-line character seen"):  # Python's words are for its own users
-                problem = Message("a carriage return stands outside of quotes")
+        except csv.Error:  # whose words are for programmers
             raise InputError(
-                "{place}: is not CSV: {error}; put cells with quotes or line breaks in quotes, double the"
-                " quotes inside them, and end lines with LF or CRLF",
+                "{place}: is not CSV; put cells with quotes or line breaks in quotes, double the quotes"
+                " inside them, and end lines with LF or CRLF",
                 place=location,
-                error=problem,
             ) from None
         if cells is None:
             return

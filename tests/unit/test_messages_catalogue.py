@@ -54,7 +54,7 @@ STORED_TEXTS = {
     *("ConnectionFailed", "TimedOut", "NoResponse"),
     *("make_transport_error", "BodyRefused", "ConnectionError", "ConnectionResetError"),
 }
-#: Errors of the system, of tomllib, json, msgspec, SQLite, gzip, csv and codecs.
+#: Errors of the system, of tomllib, json, msgspec, SQLite, gzip and codecs.
 LIBRARY_ERRORS = {
     "No such file or directory",
     "Permission denied",
@@ -131,8 +131,6 @@ LIBRARY_ERRORS = {
     "Not a gzipped file ({begin})",
     "Compressed file ended before the end-of-stream marker was reached",
     "CRC check failed {sums}",
-    "{char} expected after {other}",
-    "field larger than field limit ({most})",
     "{codec} codec can't decode byte {byte} in position {at}: {reason}",
     "{codec} codec can't decode bytes in position {at}: {reason}",
     "invalid start byte",

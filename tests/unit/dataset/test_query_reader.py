@@ -534,7 +534,7 @@ def test_a_row_of_a_quoted_file_that_lacks_a_cell_is_named(tmp_path: Path) -> No
         ("query,snippet,snippet\nq,x,y\n", "d.csv:1: column 'snippet' is given twice"),
         ('query,snippet,rank\nq,"two\nlines",1\nq,"two\nlines",0\n', "d.csv:4: field 'rank' is '0'"),
         ('query,snippet\nq,x\nq,"never closed\n', "d.csv:3: is not CSV"),
-        ("query,snippet\nq,x\ry\n", "d.csv:2: is not CSV: a carriage return stands outside of quotes; put"),
+        ("query,snippet\nq,x\ry\n", "d.csv:2: is not CSV; put cells with quotes or line breaks in quotes,"),
         (b"query,snippet\nq,fine\nq,\xff\xd0\n", "d.csv:3: is not UTF-8 at byte 3"),
     ],
 )
