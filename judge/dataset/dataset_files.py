@@ -129,13 +129,10 @@ def _read_parquet(path: Path, row_format: RowFormat, _: Warn) -> Iterator[InputR
         except (pyarrow.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:  # one of the system, not of pyarrow
                 raise
-            # ArrowInvalid says that it is no Parquet.
-            is_other = not isinstance(error, pyarrow.ArrowInvalid)
-            reason = Message(" ({error})", error=explain_error(error)) if is_other else ""
             raise InputError(
-                "{file}: is not a Parquet file, or is damaged{reason}; write it again",
+                "{file}: is not a Parquet file, or is damaged ({error}); write it again",
                 file=path,
-                reason=reason,
+                error=explain_error(error),
             ) from error
 
 

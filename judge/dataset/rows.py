@@ -228,16 +228,11 @@ class RowFormat:
             answer = results if isinstance(results, dict) else {}
             values: dict[str, Any] = {**query_values, "engine": engine}
             # As in a flat row: the status of a response, such as 503, is an error, too.
-            if error := parse_text(location, "error", answer.get("error")):
-                if answer.get("results"):
-                    raise InputError(
-                        "{place}: has results, and the error {error!r:.80}; remove one of them",
-                        place=location,
-                        error=error,
-                    )
+            error = parse_text(location, "error", answer.get("error"))
+            if error and not answer.get("results"):
                 yield InputRow(location, self.columns, {**values, "error": error}, extra)
                 continue
-            results = answer.get("results", results)
+            results = results if error else answer.get("results", results)
             if not isinstance(results, list):
                 raise InputError(
                     '{place}: is {value!r:.80}; write a list of results, {{"results": […], "latency_ms":'

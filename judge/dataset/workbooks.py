@@ -22,8 +22,6 @@ _WORKBOOK_ERRORS = (
 )
 #: The rows that a sheet can have. Without the limit, a row number in a small file can stand for any number.
 _MAX_ROWS = 1_048_576
-#: How a file of Excel 97 begins, and one that Excel has encrypted.
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: The notation of Excel for characters that XML cannot contain, such as a carriage return.
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -42,32 +40,16 @@ def read_sheet(path: Path, warn: Warn) -> Iterator[tuple[str, list[str]]]:
         ) from None
     with text_files.open_archive(path) as content:
         try:
-            _check_workbook(path, content)
+            with zipfile.ZipFile(content) as archive:
+                text_files.check_unpacked_size(path, sum(member.file_size for member in archive.infolist()))
             yield from _read_sheet_rows(path, content, warn)
         except _WORKBOOK_ERRORS as error:
-            reason = Message(" ({error})", error=explain_error(error))
-            raise _make_format_error(path, reason) from error
-
-
-def _make_format_error(path: Path, reason: str = "") -> InputError:
-    return InputError(
-        "{file}: is not an XLSX workbook, or is damaged{reason}; save it as XLSX again",
-        file=path,
-        reason=reason,
-    )
-
-
-def _check_workbook(path: Path, content: IO[bytes]) -> None:
-    if content.read(len(_OLE)) == _OLE:
-        raise InputError(
-            "{file}: is a workbook with a password, or one of the format XLS; save it as XLSX without a"
-            " password",
-            file=path,
-        )
-    if not zipfile.is_zipfile(content):
-        raise _make_format_error(path)
-    with zipfile.ZipFile(content) as archive:
-        text_files.check_unpacked_size(path, sum(member.file_size for member in archive.infolist()))
+            raise InputError(
+                "{file}: is not an XLSX workbook, has a password, or is damaged ({error}); save it as XLSX"
+                " again, without a password",
+                file=path,
+                error=explain_error(error),
+            ) from error
 
 
 def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn) -> Iterator[tuple[str, list[str]]]:
