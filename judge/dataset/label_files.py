@@ -26,7 +26,7 @@ from judge.dataset.rows import RowFormat
 from judge.dataset.text_files import Warn, read_text_file
 from judge.errors import InputError
 from judge.injection.patterns import INJECTION_FLAGS
-from judge.messages import Message, SeparatedNames, join_messages
+from judge.messages import Message, NameList, SeparatedNames, join_messages
 from judge.records import BINARY, Dataset, Example, Pair, Pool, Query, Scale, ScaleName
 
 #: Columns of a CSV that can name the labelled item; the first one in the file counts.
@@ -125,7 +125,7 @@ def _read_label_rows(
 ) -> Iterator[tuple[str, str, str, str]]:
     """Yield the location, the query id, the item and the column `value` of each row of a CSV."""
     rows = csv_tables.read_records(path, text, separator)
-    location, header = next(rows)
+    location, header = next(rows, (str(path), []))
     names = [csv_tables.normalise_column_name(cell) for cell in header]
     if value == "grade" and "grade" not in names and {"docno", "score"} <= {*names}:  # as in BEIR
         value = "score"
@@ -156,9 +156,10 @@ def _choose_item_column(location: str, header: Sequence[str], value: str) -> str
             "{place}: feedback of users is not a label; compare it with: judge score RUN --feedback FILE",
             place=location,
         )
-    if item is None or value not in header:
-        missing = value if item else join_messages(_ITEM_COLUMNS, "{left} or {right}")
-        raise csv_tables.make_header_error(location, missing, header)
+    missing = [name for name in ("query_id", value) if name not in header]
+    if item is None or missing:
+        items = () if item else (join_messages(_ITEM_COLUMNS, "{left} or {right}"),)
+        raise csv_tables.make_header_error(location, NameList([*missing, *items]), header)
     csv_tables.check_column_names(location, [name for name in header if name in ("query_id", item, value)])
     return item
 
@@ -226,13 +227,7 @@ def read_feedback(path: Path) -> Feedback:
     """
     warnings: list[str] = []
     text = read_text_file(path, warnings.append)
-    separator = csv_tables.detect_separator(text, "query_id", csv_tables.normalise_column_name)
-    if not separator:
-        raise InputError(
-            "{file}: user feedback is a CSV whose header names 'query_id', 'snippet_id' (or 'document',"
-            " 'docno') and 'feedback'",
-            file=path,
-        )
+    separator = csv_tables.detect_separator(text, "query_id", csv_tables.normalise_column_name) or ","
     sums: dict[tuple[FeedbackKind, str, str], tuple[int, str]] = {}
     for location, query_id, item, value in _read_label_rows(path, text, separator, "feedback"):
         word = unicodedata.normalize("NFKC", value).strip().casefold()

@@ -64,7 +64,10 @@ def test_the_sum_of_the_events_decides_by_kind(events: Path) -> None:
             "every item has as many positive as negative events",
         ),
         ("query_id,document,grade\nq,d,1\n", "the header lacks feedback"),
-        ("q 0 d 1\n", "user feedback is a CSV whose header names"),
+        (
+            "q 0 d 1\n",
+            "the header lacks query_id, feedback and snippet_id or document or docno; its columns are",
+        ),
     ],
 )
 def test_other_files_are_refused(text: str, message: str, tmp_path: Path) -> None:
@@ -158,7 +161,7 @@ def test_a_bad_file_ends_the_run_before_a_call(tmp_path: Path) -> None:
     results.append(run_judge(*words, "--config", toml))
     assert [result.returncode for result in results] == [2, 2]
     assert results[0].stderr == f"judge: {toml}: feedback: {feedback}: no such file\n"
-    assert results[1].stderr.startswith(f"judge: {toml}: feedback: {feedback}: user feedback is a CSV")
+    assert results[1].stderr.startswith(f"judge: {toml}: feedback: {feedback}:1: the header lacks query_id")
     assert not (tmp_path / "verdicts.sqlite").exists()
     # A run that judged nothing leaves its folder to the next one.
     assert run_judge(*words, "--scale", "binary").returncode == 0
