@@ -19,7 +19,7 @@ from judge.dataset.labels import LabelSet, select_labellable
 from judge.dataset.near_duplicates import find_near_duplicates
 from judge.dataset.pool import make_pair
 from judge.dataset.stored_dataset import PooledDataset
-from judge.files.stored_records import chain_records, select_records
+from judge.files.stored_records import StoredRecords, chain_records
 from judge.flags import LABEL
 from judge.measure.agreement import measure_agreement
 from judge.measure.grades_by_pair import compute_median_grades, convert_to_judgments, pair_grades
@@ -95,7 +95,7 @@ def select_pairs(config: Config, pooled: PooledDataset, labels: LabelSet | None)
     mismatched = draw_mismatched_pairs(dataset, pool, config.control_pairs if config.controls else 0)
     if left_out or mismatched:
         count = len(pool.pairs) - len(left_out)
-        pairs = select_records(pool.pairs, lambda pair: pair.key not in left_out, count)
+        pairs = StoredRecords(lambda: (pair for pair in pool.pairs if pair.key not in left_out), count)
         # What is cached under the key belongs to the whole pool.
         to_judge = replace(pool, pairs=chain_records((pairs, mismatched.values())), cache_key="")
     return PairSelection(dataset, pool, to_judge, labels, near_duplicates, mismatched)

@@ -68,14 +68,6 @@ _Result = dict[str, str | int | float]
 _REORDER = ("duckduckgo", "ddgs", "rerank", "compression", "ensemble", "merger", "multiquery")
 #: Those of classes of langchain-community whose results do not tell an outage, each measured in the tests.
 _HIDE_ERRORS = ("searx", "arxiv", "breebs")
-_SHAPE = ResponseShape(
-    results="results",
-    proof="results",
-    title=("title", "name"),
-    url=("url", "link", "href", "source"),
-    snippet=("snippet", "content", "page_content", "body", "description", "desc", "text"),
-    date=("date", "published_date", "publishedDate"),
-)
 
 
 class LangChainEngine:
@@ -86,7 +78,14 @@ class LangChainEngine:
     results.
     """
 
-    shape = _SHAPE
+    shape = ResponseShape(
+        results="results",
+        proof="results",
+        title=("title", "name"),
+        url=("url", "link", "href", "source"),
+        snippet=("snippet", "content", "page_content", "body", "description", "desc", "text"),
+        date=("date", "published_date", "publishedDate"),
+    )
     hint = table = ""
 
     def __init__(self, spec: str, options: TomlTable, timeout: float, environ: Mapping[str, str]) -> None:

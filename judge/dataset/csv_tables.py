@@ -28,9 +28,8 @@ def read_table(path: Path, column: str, warn: Warn) -> Iterator[tuple[str, list[
     texts: Iterator[str] = (text for _, text in read_lines(path, warn))
     start = next(texts, "")
     if "\r" in start.rstrip("\r\n"):  # lines that end with carriage returns alone
-        texts = chain(io.StringIO(start.replace("\r\n", "\n").replace("\r", "\n"), newline="\n"), texts)
-    else:
-        texts = chain([start], texts)
+        start = start.replace("\r\n", "\n").replace("\r", "\n")
+    texts = chain(io.StringIO(start, newline="\n"), texts)
     first, skipped = _find_header(texts)
     header = "".join(first)
     separator = detect_separator(header, column) or max(_SEPARATORS, key=header.count)

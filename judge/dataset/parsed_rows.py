@@ -181,19 +181,19 @@ def _format_extra(row: InputRow) -> dict[str, str]:
     """
     texts = {}
     for name, value in row.extra.items():
-        if isinstance(value, str | datetime.date):
-            texts[name] = field_values.parse_text(row.location, name, value)
-        elif isinstance(value, list | tuple | Mapping | Number | datetime.timedelta):
-            try:
-                is_json = isinstance(value, list | tuple | Mapping)
-                plain = value if is_json else field_values.restore_whole_number(value)
-                texts[name] = json.dumps(value, ensure_ascii=False, default=str) if is_json else str(plain)
-            except (TypeError, ValueError, RecursionError) as error:  # rows in Python can hold any value
-                raise InputError(
-                    "{place} cannot be written as text ({error}); make it a text, or leave it out",
-                    place=row.locate_field(name),
-                    error=explain_error(error),
-                ) from None
+        try:
+            if isinstance(value, str | datetime.date):
+                texts[name] = field_values.parse_text(row.location, name, value)
+            elif isinstance(value, list | tuple | Mapping):
+                texts[name] = json.dumps(value, ensure_ascii=False, default=str)
+            elif isinstance(value, Number | datetime.timedelta):
+                texts[name] = str(field_values.restore_whole_number(value))
+        except (TypeError, ValueError, RecursionError) as error:  # rows in Python can hold any value
+            raise InputError(
+                "{place} cannot be written as text ({error}); make it a text, or leave it out",
+                place=row.locate_field(name),
+                error=explain_error(error),
+            ) from None
     return texts
 
 

@@ -44,8 +44,6 @@ _NOT_ASCII = re.compile("[^\x00-\x7f]+")
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]+")
 #: `json.loads` would make one for each line.
 _JSON_DECODER = json.JSONDecoder(object_pairs_hook=make_object)
-#: Stands for what cannot be decoded, and the name of the error handler that puts it there.
-_INVALID, _MARK_INVALID = "\udcff", "judge.mark_invalid"
 
 
 def check_unpacked_size(path: Path, unpacked: int, max_bytes: int | None = None) -> None:
@@ -279,28 +277,22 @@ def _may_be_gb18030(path: Path) -> bool:
                 return valid <= invalid and is_chinese
 
 
-def _mark_invalid(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    return _INVALID, error.end
-
-
-codecs.register_error(_MARK_INVALID, _mark_invalid)
-
-
 def _make_decode_error(path: Path, encoding: str) -> InputError:
-    """Return the error that names the line and its byte, both from 1, of the first invalid character."""
+    """Return the error that names the line and its byte, both from 1, of the first invalid character.
+
+    Of UTF-16 it is the first one that is, or is replaced by, U+FFFD.
+    """
     # The byte in the line is counted without the mark that "utf-16" writes first.
-    name, without_mark = ("utf-16", "utf-16-le") if encoding == "utf-16" else ("utf-8", "utf-8")
-    with io.TextIOWrapper(open_bytes(path), name, _MARK_INVALID, newline="\n") as text:
+    name, errors, invalid, without_mark = ("utf-8", "surrogateescape", "[\udc80-\udcff]", "utf-8")
+    if encoding == "utf-16":
+        name, errors, invalid, without_mark = ("utf-16", "replace", "\ufffd", "utf-16-le")
+    with io.TextIOWrapper(open_bytes(path), name, errors, newline="\n") as text:
         lines = enumerate(text, start=1)
-        number, line = next(
-            (numbered_line for numbered_line in lines if _INVALID in numbered_line[1]), (1, "")
-        )
+        number, line = next(((number, line) for number, line in lines if re.search(invalid, line)), (1, ""))
     return InputError(
         "{file}:{number}: is not {encoding} at byte {byte}; save the file as UTF-8",
         file=path,
         number=number,
         encoding=name.upper(),
-        byte=len(line.partition(_INVALID)[0].encode(without_mark)) + 1,
+        byte=len(re.split(invalid, line, maxsplit=1)[0].encode(without_mark)) + 1,
     )

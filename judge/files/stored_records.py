@@ -180,13 +180,6 @@ class StoredRecords(Sequence[Record]):
         return self
 
 
-def select_records(
-    records: Sequence[Record], is_chosen: Callable[[Record], bool], length: int
-) -> StoredRecords[Record]:
-    """Return the `length` chosen records of a sequence, which each use reads again."""
-    return StoredRecords(lambda: filter(is_chosen, records), length)
-
-
 def chain_records(parts: Sequence[Collection[Record]]) -> StoredRecords[Record]:
     """Return the records of several sequences, one after the other, which each use reads again."""
     return StoredRecords(lambda: chain.from_iterable(parts), sum(map(len, parts)))
