@@ -7,7 +7,7 @@ without results.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -185,26 +185,17 @@ def _shorten(body: str) -> str:
 
 
 def find_keys_without_results(shape: ResponseShape, body: str) -> tuple[str, ...] | None:
-    """Return the paths of the keys in a response that lacks the path of the results, None in another one.
+    """Return the paths of the keys where a response lacks the path of the results, None in another one.
 
-    They are as deep as that path. An answer without results may lack it; all answers of an engine do so when
-    the path is wrong.
+    An answer without results may lack it; all answers of an engine do so when the path is wrong.
     """
-    json_body = value = parse_json_body(body)
-    keys = shape.results.split(".")
-    for key in keys:
+    value, prefix = parse_json_body(body), ""
+    for key in shape.results.split("."):
         if not isinstance(value, Mapping) or key not in value:
-            return tuple(sorted(_iter_paths(json_body, len(keys)))[:_MAX_LISTED_FIELDS])
-        value = value[key]
+            keys = sorted(value) if isinstance(value, Mapping) else []
+            return tuple(f"{prefix}{name}" for name in keys[:_MAX_LISTED_FIELDS])
+        value, prefix = value[key], f"{prefix}{key}."
     return None
-
-
-def _iter_paths(value: object, depth: int, prefix: str = "") -> Iterator[str]:
-    for key, inner in value.items() if isinstance(value, Mapping) else ():
-        if depth > 1 and isinstance(inner, Mapping) and inner:
-            yield from _iter_paths(inner, depth - 1, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}"
 
 
 def _is_too_deep(value: object) -> bool:

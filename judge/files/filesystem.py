@@ -65,16 +65,16 @@ def remove_abandoned(folder: Path) -> None:
                 part.unlink()
 
 
-def open_for_append(path: Path, flags: int = os.O_CREAT, mode: int = 0o666) -> int:
+def open_for_append(path: Path, mode: int = 0o666) -> int:
     """Return a descriptor that reads `path` and appends to it.
 
     Raises OSError for a link, for anything but a regular file, and for a file of another user in a folder
     that is not that user's.
     """
     # Opening a FIFO would wait for a reader.
-    opening = os.O_RDWR | os.O_APPEND | _NO_FOLLOW | _NON_BLOCK | _BINARY | flags
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_FOLLOW | _NON_BLOCK | _BINARY
     check_regular(path)  # for a message that says what is there
-    descriptor = os.open(path, opening, mode)
+    descriptor = os.open(path, flags, mode)
     try:
         _check_owned(path, os.fstat(descriptor))
     except OSError:
@@ -101,12 +101,12 @@ class LineLog:
                 end = file.seek(0, os.SEEK_END)
                 self.size = _find_end_of_lines(file, end)
             if self.size < end:
-                with os.fdopen(open_for_append(path, 0), "ab") as file:
+                with os.fdopen(open_for_append(path), "ab") as file:
                     file.truncate(self.size)
 
     def append(self, line: bytes) -> None:
         """Append `line`, which ends with a line break; after an OSError the file is as it was."""
-        with self._lock, os.fdopen(open_for_append(self._path, mode=self._mode), "ab", buffering=0) as file:
+        with self._lock, os.fdopen(open_for_append(self._path, self._mode), "ab", buffering=0) as file:
             if file.seek(0, os.SEEK_END) != self.size:
                 raise OSError("another program changed the file; start again")
             try:
