@@ -14,7 +14,7 @@ A file becomes a dataset in these steps:
 The other modules:
 
     text_files                 read lines in any encoding, and JSON in them
-    csv_tables, workbooks      read the records of CSV and of XLSX
+    csv_tables                 read the records of CSV
     field_values               check and parse single values: identifiers and texts; escape them in files
     clean, markup              clean texts as prompts show them; remove HTML
     near_duplicates            find pairs that share a judgment
