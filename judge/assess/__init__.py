@@ -9,7 +9,6 @@
     question_assessor                   ask other questions than for a pair's grade
     assignment_plan                     the pairs of a pool in each repeat, and their keys
     prompts, prompt_examples            render a prompt; add labelled examples to it
-    prompt_environment                  what a template may contain
     estimate                            the calls and the cost of a run before it begins
 
 Nothing here knows engines or ranks.

@@ -4,6 +4,10 @@ A template file is one prompt in one language, in three blocks. `system` holds t
 same bytes for every pair, so that a provider's prefix cache hits. `user` states the rules that only
 this query needs and shows the pair. `again` is added to `user` when a reply could not be read.
 
+Templates are untrusted. They have texts, blocks, variables and conditions on variables, and no filters,
+calls, attributes, loops or assignments. So a template reaches no object of Python, and what it renders is
+about as long as its source and its variables.
+
 Query, reference and snippet are untrusted, and `system` says so. Query and reference stand on one line
 each. The snippet stands between the lines `<<<MARK` and `MARK>>>`. The mark is derived from what is shown
 and occurs nowhere in it, so no text can close its own fence, and one pair always gives the same bytes.
@@ -13,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -23,8 +28,8 @@ from typing import get_args
 import jinja2
 from jinja2 import nodes
 from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from judge.assess.prompt_environment import ENVIRONMENT, FENCE_LINES, check_fence, check_parts
 from judge.errors import InputError, explain_error
 from judge.files.filesystem import open_text
 from judge.messages import Message, SeparatedNames, join_messages
@@ -35,6 +40,19 @@ _VARIABLES = ("query", "reference", "as_of", "mark", "title", "date", "snippet")
 _ALLOWED_VARIABLES: Mapping[str, tuple[str, ...]] = {"system": (), "user": _VARIABLES, "again": ()}
 #: Characters of a template, at most.
 _MAX_SOURCE = 100_000
+#: What is wrong with a block `user` that has no fence, or more than one.
+_FENCE_LINES = Message(
+    "block 'user' must have one line '<<<{{ mark }}' and one line '{{ mark }}>>>', and no other mark"
+)
+#: The parts of a template.
+_PARTS = (
+    *(nodes.Block, nodes.Output, nodes.TemplateData, nodes.Name),
+    *(nodes.If, nodes.Not, nodes.And, nodes.Or),
+)
+#: Prompts are plain text: escaping would show the assessor `&lt;` where the page says `<`.
+_ENVIRONMENT = ImmutableSandboxedEnvironment(
+    undefined=jinja2.StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True
+)
 #: The last paragraph of a prompt for decision models.
 _GRADE_ALONE: Mapping[Lang, Mapping[str, str]] = {
     "en": {"graded": "Reply with the grade alone: 0, 1, 2 or 3.", "binary": "Reply with yes or no alone."},
@@ -250,15 +268,15 @@ def _read_source(path: Path) -> str:
 @lru_cache(maxsize=16)  # a night loads the same prompts six times
 def _compile_template(source: str, lang: Lang, name: str) -> Template:
     try:
-        tree = ENVIRONMENT.parse(source)
+        tree = _ENVIRONMENT.parse(source)
         _check_blocks(tree)
-        blocks = ENVIRONMENT.from_string(tree).blocks
+        blocks = _ENVIRONMENT.from_string(tree).blocks
     except (RecursionError, SyntaxError, ValueError) as error:  # it nests too deep, or has a number too long
         raise InputError('not a valid template: "{error}"', error=explain_error(error)) from error
     digest = hashlib.sha256(source.encode()).hexdigest()
 
     def render_block(block: str, values: dict[str, str]) -> str:
-        return "".join(blocks[block](Context(ENVIRONMENT, values, None, blocks))).strip()
+        return "".join(blocks[block](Context(_ENVIRONMENT, values, None, blocks))).strip()
 
     template = Template(
         lang=lang,
@@ -277,7 +295,7 @@ def _check_blocks(tree: nodes.Template) -> None:
 
     The names that Jinja has itself are no variables of a prompt: with `self`, a block shows another one.
     """
-    check_parts(tree)
+    _check_parts(tree)
     blocks = {block.name: block for block in tree.find_all(nodes.Block)}
     if blocks.keys() != _ALLOWED_VARIABLES.keys():
         raise InputError(
@@ -294,7 +312,47 @@ def _check_blocks(tree: nodes.Template) -> None:
                 names=_list_names(unknown),
                 allowed=_list_names(allowed),
             )
-    check_fence(blocks["user"])
+    _check_fence(blocks["user"])
+
+
+def _check_parts(tree: nodes.Template) -> None:
+    """Raise InputError when a template has a part that a prompt cannot have."""
+    for part in tree.find_all(nodes.Node):
+        if not isinstance(part, _PARTS):
+            raise InputError(
+                "line {line} has a statement or an expression that a prompt cannot have; a prompt may show"
+                " variables as in {{{{ title }}}}, and test whether they are given as in {{% if title %}}",
+                line=part.lineno,
+            )
+
+
+def _check_fence(block: nodes.Block) -> None:
+    """Raise InputError unless the block `user` fences the snippet for every pair.
+
+    Mark, query and snippet are shown whatever is given, and title and date occur inside the fence alone. So
+    no pair can differ in this from the pairs that are rendered when a folder is loaded.
+    """
+    parts: list[nodes.Node] = []
+    for node in block.body:
+        parts += node.nodes if isinstance(node, nodes.Output) else (node,)
+    names = [part.name if isinstance(part, nodes.Name) else "" for part in parts]
+    counts = Counter(name.name for name in block.find_all(nodes.Name))
+    if names.count("mark") != 2 or counts["mark"] != 2:
+        raise InputError(_FENCE_LINES)
+    opening = names.index("mark")
+    closing = names.index("mark", opening + 1)
+    if "query" not in names[:opening] or "snippet" not in names[opening:closing] or counts["snippet"] != 1:
+        raise InputError(
+            "block 'user' must show {{ query }} before the fence and {{ snippet }} once, inside it,"
+            " both without a condition"
+        )
+    for name in nodes.Output([*parts[:opening], *parts[closing:]]).find_all(nodes.Name):
+        if name.name in ("title", "date"):
+            raise InputError(
+                "line {line} has {name} outside the fence; use it inside: it comes from the web, too",
+                line=name.lineno,
+                name=name.name,
+            )
 
 
 def _check_rendering(template: Template) -> None:
@@ -308,7 +366,7 @@ def _check_rendering(template: Template) -> None:
         opening = re.findall(r"^<<<([0-9a-f]{16})$", user, re.MULTILINE)
         closing = re.findall(r"^([0-9a-f]{16})>>>$", user, re.MULTILINE)
         if len(opening) != 1 or opening != closing:
-            raise InputError(FENCE_LINES)
+            raise InputError(_FENCE_LINES)
 
 
 def _join_lines(text: str) -> str:
