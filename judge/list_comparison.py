@@ -93,15 +93,13 @@ def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
     The engines of the comparison are sorted by name. Raises InputError when one is not in the run, or there
     is no such query.
     """
-    for engine in (a, b):
-        if engine not in run.dataset.engines:
-            raise InputError(
-                "engine {engine!r} is not in the run; it has {names}",
-                engine=engine,
-                names=NameList(run.dataset.engines),
-            )
-    if a == b:
-        raise InputError("engine {engine!r} is named twice; name two engines to compare", engine=a)
+    if len({a, b}.intersection(run.dataset.engines)) < 2:
+        raise InputError(
+            "{a!r} and {b!r} are not two engines of the run; it has {names}",
+            a=a,
+            b=b,
+            names=NameList(run.dataset.engines),
+        )
     a, b = sorted((a, b))
     rankings = {ranking.key: ranking for ranking in run.dataset.rankings if ranking.error is None}
     equal = []

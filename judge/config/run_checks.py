@@ -177,15 +177,12 @@ def _check_weights(config: Config) -> None:
 def _check_expected(config: Config) -> None:
     if EXPECTED not in config.models:
         return
-    if config.panel or config.qrels is not None or config.controls or config.assessor != "judge":
+    has_other_grades = config.panel or config.qrels is not None or config.controls
+    if has_other_grades or config.assessor != "judge" or config.scale != "binary" or config.repeats > 1:
         raise InputError(
-            "the model expected takes every grade from the column 'expected'; omit other models,"
-            " --qrels, --controls and --assessor deepeval"
+            "the model expected takes every grade, 0 or 1, from the column 'expected'; omit other models,"
+            " --qrels, --controls, --repeats, --scale graded and --assessor deepeval"
         )
-    if config.scale != "binary":
-        raise InputError("a document is expected or not: the model expected goes with --scale binary")
-    if config.repeats > 1:
-        raise InputError("expected documents are the same every time; omit --repeats")
 
 
 def _check_deepeval(config: Config) -> None:
@@ -196,10 +193,11 @@ def _check_deepeval(config: Config) -> None:
             "DeepEval needs a model that answers in JSON; lexical, rerankers and decision models do not:"
             " omit --assessor deepeval"
         )
-    if config.examples is not None or config.prompts is not None:
-        raise InputError("--assessor deepeval has its own prompts; omit --examples and --prompts")
-    if config.batch:
-        raise InputError("DeepEval asks one request at a time; omit --batch or --assessor deepeval")
+    if config.examples is not None or config.prompts is not None or config.batch:
+        raise InputError(
+            "--assessor deepeval has its own prompts and asks one request at a time; omit --examples,"
+            " --prompts and --batch"
+        )
 
 
 def check_no_run_options(unknown: Set[str]) -> None:

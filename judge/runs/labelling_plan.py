@@ -45,12 +45,9 @@ def make_rows(
     Queries come in the order given, each once; a query's snippets in an order that follows from
     `seed` and their ids alone. `grade` and `comment` are empty. Addresses are left out: the assessor
     does not see them, and some tell the engine. So are snippets without text: there is nothing to
-    judge. Raises InputError for a query that is not in the run.
+    judge.
     """
     snippets_of: dict[str, list[Snippet]] = {query_id: [] for query_id in query_ids}
-    for query_id in snippets_of:
-        if query_id not in data.queries:
-            raise InputError("query {query_id!r} is not in the run", query_id=query_id)
     for pair in select_labellable(pool):
         if pair.query.id in snippets_of and (keys is None or pair.key in keys):
             snippets_of[pair.query.id].append(pair.snippet)

@@ -184,14 +184,7 @@ def load_run(folder: RunFolder, *, in_memory: bool = True) -> JudgedRun:
 def load_run_without_labels(folder: RunFolder) -> JudgedRun:
     """Return the run in `folder`; raise InputError when its grades are labels or from expected documents."""
     run = load_run(folder)
-    labels = run.spec.labels
-    if labels and labels.unreturned is not None:
-        raise InputError(
-            "{run}: the expected documents are the grades of this run, so there is no assessor to measure;"
-            " judge the dataset with a model in another --out",
-            run=folder.path,
-        )
-    if labels:
+    if labels := run.spec.labels:
         raise InputError(
             "{run}: labels of people are grades of this run ({file}), so agreement with people cannot be"
             " measured on it; judge run --check N measures it on a sample, and a run without --qrels in"

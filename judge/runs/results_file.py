@@ -259,25 +259,19 @@ def _check_entries(queries: Iterable[QueryEntry], scale: Scale, place: str) -> I
 
 def _check_list(snippets: Sequence[SnippetEntry], scale: Scale, **where: str) -> None:
     """Raise InputError, which says `where`, for a wrong rank, and for a grade, also of a panel's member."""
-    for rank, snippet in enumerate(snippets, start=1):
-        if snippet.rank != rank:
+    for number, snippet in enumerate(snippets, start=1):
+        members = (member for judgment in snippet.judgments for member in judgment.members)
+        grades = [judgment.grade or 0 for judgment in (*snippet.judgments, *members)]
+        if snippet.rank != number or not all(0 <= grade <= scale.top for grade in grades):
             raise make_damage_error(
-                "{place}: query {query_id!r:.80}, engine {engine!r:.80}: result {number} has rank {rank}",
-                number=rank,
+                "{place}: query {query_id!r:.80}, engine {engine!r:.80}: result {number} has rank {rank} and"
+                " the grades {grades}, not rank {number} and grades from 0 to {top}",
+                number=number,
                 rank=snippet.rank,
+                grades=grades,
+                top=scale.top,
                 **where,
             )
-        for judgment in snippet.judgments:
-            for grade in (judgment.grade, *(member.grade for member in judgment.members)):
-                if grade is not None and not 0 <= grade <= scale.top:
-                    raise make_damage_error(
-                        "{place}: query {query_id!r:.80}, engine {engine!r:.80}, rank {rank}: grade"
-                        " {grade!r:.60} is not on the {scale.name} scale 0-{scale.top}",
-                        rank=rank,
-                        grade=grade,
-                        scale=scale,
-                        **where,
-                    )
 
 
 def _iter_queries(path: Path, lines: Iterator[str]) -> Iterator[str]:

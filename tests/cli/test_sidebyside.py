@@ -118,8 +118,8 @@ def test_another_thread_can_end_the_comparison(run: Path, server: LoopbackServer
 def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: LoopbackServer) -> None:
     model = ("-m", "openai:fake", "--base-url", server.openai_url)
     for words, message in {
-        ("x", "z", *model): "engine 'z' is not in the run; it has x and y",
-        ("x", "x", *model): "engine 'x' is named twice",
+        ("x", "z", *model): "'x' and 'z' are not two engines of the run; it has x and y",
+        ("x", "x", *model): "'x' and 'x' are not two engines of the run",
         ("x", "y", *model, "-m", "lexical"): (
             "judge sidebyside asks one model, and openai:fake and lexical are a panel; choose one: judge"
             " sidebyside -m openai:fake"

@@ -125,7 +125,7 @@ def test_a_wrong_value_of_the_run_or_the_nights_is_found_in_its_file(line: str, 
     [
         ("", 'no model was named; name one with model = "openai:NAME"; models are openai:NAME, '),
         ("model = 'foo:bar'", "there is no model 'foo:bar'; write openai:NAME, "),
-        ("model = 'opena:m'", "there is no model 'opena:m'; did you mean 'openai:m'?"),
+        ("model = 'opena:m'", "there is no model 'opena:m'; did you mean 'openai'?"),
         (
             "model = 'openai:m'\nbase_url = 'here'",
             "'here' is not the address of a server; give one such as https://host/v1 (base_url)",

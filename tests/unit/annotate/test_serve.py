@@ -405,4 +405,4 @@ def test_a_run_whose_grades_are_expected_documents_has_no_assessor_to_label_for(
     assert run_judge("run", data, "-m", "expected", "--scale", "binary", "--out", run).returncode == 0
     result = run_judge("annotate", run)
     assert result.returncode == 2
-    assert "the expected documents are the grades of this run" in result.stderr
+    assert "labels of people are grades of this run (expected)" in result.stderr

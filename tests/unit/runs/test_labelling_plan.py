@@ -182,10 +182,8 @@ def test_people_see_the_known_answer_as_the_assessor_does(tmp_path: Path) -> Non
     assert (row["query"], row["reference"], row["snippet"]) == ("how tall?", "'=8,849 m", "very")
 
 
-def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path: Path) -> None:
+def test_labels_are_never_overwritten(tmp_path: Path) -> None:
     data, pool = make_dataset([("q", "e", "", "", "one")])
-    with pytest.raises(InputError, match="query 'x' is not in the run"):
-        write_plan(tmp_path / "plan.csv", make_rows(data, pool, ["q", "x"]))
     with pytest.raises(InputError, match="there is no folder"):
         write_plan(tmp_path / "none" / "plan.csv", make_rows(data, pool, ["q"]))
     assert list(tmp_path.iterdir()) == []

@@ -75,8 +75,8 @@ def test_a_grade_off_the_scale_is_refused(
             with pytest.raises(InputError) as refused:
                 COMMANDS[name](run)
             assert str(refused.value).startswith(
-                f"{run}/results.json: query 'q1', engine 'engine1', rank 2: grade {grade} is not on the"
-                f" {scale} scale 0-{top}"
+                f"{run}/results.json: query 'q1', engine 'engine1': result 2 has rank 2 and the grades"
+                f" [{grade}], not rank 2 and grades from 0 to {top}"
             ), name
 
 
@@ -110,8 +110,7 @@ def test_ranks_that_do_not_count_the_results_are_refused(
         with pytest.raises(InputError) as refused:
             COMMANDS[name](run)
         assert str(refused.value).startswith(
-            f"{run}/results.json: query 'q0', engine 'engine0': result 1 has rank 2; run the judge run or"
-            " judge nightly command of this folder again"
+            f"{run}/results.json: query 'q0', engine 'engine0': result 1 has rank 2 and the grades"
         ), name
 
 
