@@ -3,6 +3,7 @@
 Where too few judgments have a grade, the error says why they are missing, and what to do.
 """
 
+import os
 from collections.abc import Collection, Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import fields, replace
@@ -137,7 +138,7 @@ def rewrite_report(path: Path) -> Path:
 
 def write_record(folder: RunFolder, name: str, record: object) -> None:
     """Write a record and the report that shows it into the folder of a run, unless it is read-only."""
-    if folder.takes_files:
+    if os.access(folder.path, os.W_OK):
         with folder.lock(wait=60):
             folder.write_json(name, to_json(record))
             _write_report(folder)

@@ -200,10 +200,6 @@ def _compare_with_measure(run: JudgedRun, plan: ListComparison, preferences: dic
         a, b = (scores.get((engine, query_id)) for engine in (plan.a, plan.b))
         if a is not None and b is not None:
             products.append((a - b) * preference)
-    if not any(products):
-        return Message(
-            "No query has a preferred engine by both the model and {measure}.", measure=str(measure)
-        )
     return Message(
         "{measure} prefers the same engine on {same:,} of the {of:,} queries where both prefer one.",
         measure=str(measure),
@@ -266,7 +262,7 @@ def add_comparison(
             raise RunIncomplete(explain_stop(asker.stopped))
         if stopped := asker.stopped or check_answers(dimension, questions, config.min_coverage):
             raise stopped
-        remarks = [*result.summary.remarks, _describe_cost(questions.cost, loaded.spec.cost)]
+        remarks = [*result.summary.remarks, _describe_cost(questions.cost)]
         if questions.failures:
             remarks.append(describe_unanswered_questions(dimension, questions))
         summary = replace(result.summary, remarks=tuple(remarks), cost=questions.cost)
@@ -287,14 +283,12 @@ def _add_comparison(run: JudgedRun, plan: ListComparison, result: DimensionResul
     return replace(run, dimensions={**run.dimensions, name: result}, spec=replace(run.spec, cost=cost))
 
 
-def _describe_cost(cost: Cost, of_run: Cost | None) -> Message:
-    """Return what was spent on the questions; the cost `of_run` contains it, if that is known."""
-    spent = Message(
-        "The questions took {calls:,} calls and {tokens:,} tokens{cost}",
+def _describe_cost(cost: Cost) -> Message:
+    """Return what was spent on the questions."""
+    return Message(
+        "The questions took {calls:,} calls and {tokens:,} tokens{cost}; the cost of the run, if it is known,"
+        " contains them.",
         calls=cost.calls,
         tokens=cost.prompt_tokens + cost.completion_tokens,
         cost="" if cost.usd is None else f", ${cost.usd:.4f}",
     )
-    if of_run is None:
-        return Message("{spent}; the run's files do not say what the run cost.", spent=spent)
-    return Message("{spent}; the cost of the run contains them.", spent=spent)

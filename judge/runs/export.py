@@ -2,7 +2,6 @@
 
 import csv
 import hashlib
-import io
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
@@ -25,7 +24,6 @@ from judge.runs.record_json import to_json
 from judge.runs.results_file import QueryEntry
 from judge.runs.run_result import RunResult
 
-_CHUNK = 1 << 16
 #: The files that all others of a run follow from, beside the dataset.
 _INPUTS = "judgments.jsonl members.jsonl config.json agreement.json labelled_order.json night.json".split()
 
@@ -100,20 +98,20 @@ def make_files_key(folder: RunFolder, run: JudgedRun, *, with_report: bool) -> s
     return make_key("files", hash_data(), place, with_report, *content)
 
 
+class _Line:
+    """What csv.writer writes to, so that `writerow` returns the line."""
+
+    write = staticmethod(str)
+
+
 def format_scores(scores: Scores) -> Iterator[str]:
-    """Yield the text of scores.csv in pieces."""
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["engine", "query_id", "repeat", "measure", "value", "judged", "low", "high"])
+    """Yield the lines of scores.csv."""
+    lines = csv.writer(_Line, lineterminator="\n")
+    yield lines.writerow(["engine", "query_id", "repeat", "measure", "value", "judged", "low", "high"])
     protected = {name: escape_cell(name) for name in (*scores.engines, *scores.queries)}
     for row in scores.to_records():
         names = (protected[row.engine], protected[row.query_id], row.repeat, row.measure)
-        lines.writerow([*names, row.value, row.judged, row.low, row.high])
-        if text.tell() > _CHUNK:
-            yield text.getvalue()
-            text.seek(0)
-            text.truncate()
-    yield text.getvalue()
+        yield lines.writerow([*names, row.value, row.judged, row.low, row.high])
 
 
 def format_qrels(entry: QueryEntry, unreturned: Iterable[str]) -> str:

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import isinf
@@ -136,11 +135,6 @@ class RunFolder:
     def read(self, name: str) -> JsonDict:
         """Return the JSON object in file `name`; raise InputError when there is none."""
         return self.parse_object(str(self.path / name), "".join(text for _, text in self.read_texts(name)))
-
-    @property
-    def takes_files(self) -> bool:
-        """Whether files can be written into the folder."""
-        return os.access(self.path, os.W_OK)
 
     @property
     def own_store(self) -> Path:

@@ -102,7 +102,10 @@ def test_ties_alone_agree_with_no_measure(run: Path) -> None:
     tie = Reply(text=json.dumps({"reason": "both help", "better": "tie"}))
     with LoopbackServer(lambda _: tie) as server:
         result = run_judge("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url", server.openai_url)
-    assert "sidebyside: No query has a preferred engine by both the model and nDCG@10." in result.stdout
+    assert (
+        "sidebyside: nDCG@10 prefers the same engine on 0 of the 0 queries where both prefer one."
+        in result.stdout
+    )
 
 
 def test_another_thread_can_end_the_comparison(run: Path, server: LoopbackServer) -> None:
