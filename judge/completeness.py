@@ -54,14 +54,11 @@ def check_run(
     # The summary has its own warning about texts that cannot be read, for which no assessor was asked.
     failed = [judgment for judgment in judging.failures if judgment.detail and not judgment.is_by_rule]
     if incomplete is None and failed:
-        if summary.panel:
-            failures = describe_failures(failed, total)
-            warnings.append(Message("not every member graded every pair{failures}", failures=failures))
-        else:  # the summary counts the failures by kind, but does not have their messages
-            _, detail = _count_kinds(failed)
-            warnings.append(
-                Message("not every pair has a grade; the most frequent error: {detail}", detail=detail)
-            )
+        # The summary counts the failures by kind, but does not have their messages.
+        _, detail = _count_kinds(failed)
+        warnings.append(
+            Message("not every judgment has a grade; the most frequent error: {detail}", detail=detail)
+        )
     for dimension, questions in asker.questions.items():
         incomplete = incomplete or check_answers(dimension, questions, min_coverage, kind)
         if incomplete is None and questions.failures:

@@ -492,7 +492,7 @@ def test_the_exit_codes_of_unexpected_errors(what: str, code: int, expected: str
     assert "canary" not in result.stderr
 
 
-def test_ctrl_c_while_the_program_starts_says_that_nothing_was_sent() -> None:
+def test_ctrl_c_while_the_program_starts_ends_it_without_a_traceback() -> None:
     interrupt_import = """
 import sys
 from judge.__main__ import start
@@ -508,4 +508,4 @@ start()
     result = subprocess.run(
         [sys.executable, "-c", interrupt_import], capture_output=True, text=True, timeout=300, check=False
     )
-    assert (result.returncode, result.stderr) == (130, "judge: interrupted; nothing was sent\n")
+    assert (result.returncode, result.stderr) == (130, "")

@@ -188,7 +188,7 @@ def test_controls_that_fail_are_no_failed_pairs_of_the_run(tmp_path: Path) -> No
     with LoopbackServer(reject_controls) as server:
         result = judge_rows(tmp_path, server, 2, "--controls", "--control-pairs", 5)
     assert (result["coverage"], result["controls"]["false_positives"]["of"]) == (1.0, 0)
-    assert "not every pair has a grade" not in result["printed"]
+    assert "not every judgment has a grade" not in result["printed"]
 
 
 def test_the_ideal_of_a_partly_graded_pool_is_no_ceiling(tmp_path: Path) -> None:

@@ -282,7 +282,7 @@ def test_a_few_failures_are_reported_of_a_run_with_enough_grades(tmp_path: Path)
     assert result.returncode == 0, result.stderr
     reason = "the server rejected the request as malformed"
     assert f"1 of 10 judgments has no grade (coverage 90.0%): {reason} (1)." in result.stdout
-    assert "not every pair has a grade; the most frequent error: HTTP 400: an odd pair\n" in result.stdout
+    assert "not every judgment has a grade; the most frequent error: HTTP 400: an odd pair\n" in result.stdout
     assert result.stdout.count(reason) == 1
     assert "they are imputed" in result.stdout
     assert (
@@ -305,7 +305,7 @@ def test_missing_texts_do_not_hide_the_error_of_the_server(tmp_path: Path) -> No
         options = ("-m", "openai:x", "--base-url", server.openai_url, "--min-coverage", 0.5, "--out", out)
         result = run_judge("run", data, *options)
     assert result.returncode == 0, result.stderr
-    assert "not every pair has a grade; the most frequent error: HTTP 400: an odd pair\n" in result.stdout
+    assert "not every judgment has a grade; the most frequent error: HTTP 400: an odd pair\n" in result.stdout
     # Enough pairs are judged, so what is missing does not come first, as in the report.
     again = run_judge("score", out)
     for text in (result.stdout, again.stdout):

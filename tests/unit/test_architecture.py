@@ -73,7 +73,7 @@ ALLOWED = {
         "api nightly"
     ),
     "__init__": "records errors config runs api",
-    "__main__": "errors config cli",
+    "__main__": "config cli",
 }
 
 
