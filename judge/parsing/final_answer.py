@@ -144,12 +144,7 @@ def _find_thinking_end(text: str, scan: Scan) -> int:
     if _ANY_QUOTED_KEY.search(head) or (head and _JSON_FIRST.match(head)):
         raise ReplyParseError("malformed", "thinking stands inside a damaged object")
     broken = flatten(thought[end:])
-    # A closing mark in thinking that is open where the object begins is none of the object.
-    last_opener, last_closer = (
-        max((mark.start() for mark in marks if mark.start() < end), default=-1)
-        for marks in (openers, closers)
-    )
-    if broken.count("{") > broken.count("}") and last_opener <= last_closer:
+    if broken.count("{") > broken.count("}"):
         raise ReplyParseError("malformed", "a closing mark of thinking stands inside a damaged object")
     return last.end()
 

@@ -13,7 +13,7 @@ from itertools import islice
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_disowned, may_wrap
 from judge.parsing.contradictions import contradicts, find_doubt
-from judge.parsing.remarks import has_correction, is_refusal
+from judge.parsing.remarks import is_refusal
 from judge.parsing.stated_scale import is_other_scale
 from judge.parsing.text_forms import flatten, unescape
 from judge.parsing.tolerant_json import FENCE, PROSE_BRACES, Scan
@@ -111,7 +111,7 @@ def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
     grade = _find_grade(flat, mentions, scale)
     _check_rest(flat, grade, scale)
     for mention in complete:
-        first = _place_first(flat, mention, grade, scale, cut=cut)
+        first = _place_first(flat, mention)
         last = None if cut else _place_last(flat, mention)
         for leads, behind in filter(None, (first, last)):
             if not (
@@ -171,17 +171,14 @@ def _find_grade(flat: str, mentions: Sequence[re.Match[str]], scale: Scale) -> i
     return grade
 
 
-def _place_first(
-    flat: str, mention: re.Match[str], grade: int, scale: Scale, *, cut: bool
-) -> tuple[list[str], str] | None:
+def _place_first(flat: str, mention: re.Match[str]) -> tuple[list[str], str] | None:
     """Return the prose before and behind the object if the value is its first member, else None."""
     before, after = flat[: mention.start()], flat[mention.end() :]
     lead, brace, inner = before.rpartition("{") if "{" in before else (before, "", "")
-    head = _WRAPPING_KEY.sub("{", before)
     end = len(before.rstrip())
     if not brace and end and before[end - 1] not in ":>`([" and "\n" not in before[end:]:
         return None
-    if any(map(str.isalnum, inner)) or _KEY_END.search(head) or not _may_contain(before):
+    if any(map(str.isalnum, inner)) or _KEY_END.search(before):
         return None
     outer = lead[lead.rfind("{") + 1 :] if lead.count("{") > lead.count("}") else ""
     if set(outer) & set(QUOTES):
@@ -194,11 +191,6 @@ def _place_first(
     behind = after[min(last + 1, closed.end() if closed else len(after)) :]
     if closed and is_disowned(after[last + 1 :]):
         return None
-    if "}" not in after and (cut or after[: max(last, 0)].rstrip().endswith((":", ":="))):
-        line, _, behind = behind.partition("\n")
-        # The line is the rest of a reason that was cut, unless it takes the object back.
-        if is_disowned(line, is_last=False) or has_correction(line, grade, scale):
-            return None
     return [lead, before], behind
 
 
@@ -209,7 +201,8 @@ def _place_last(flat: str, mention: re.Match[str]) -> tuple[list[str], str] | No
     inner = _APOSTROPHE.sub("", before.rpartition("{")[2])
     has_reason = set(inner) & set(QUOTES) and any(map(str.isalnum, inner))
     is_member = mention["bare"] is None or _BARE_REASON.match(inner)
-    if end is None or not (has_reason and is_member and _may_contain(before)):
+    wrappers = (match["quoted"] or match["bare"] for match in _WRAPPING_KEY.finditer(before))
+    if end is None or not (has_reason and is_member and all(map(may_wrap, wrappers))):
         return None
     behind = flat[end.end() :]
     if re.search(r'[{}"“”„＂]', behind):
@@ -221,11 +214,6 @@ def _place_last(flat: str, mention: re.Match[str]) -> tuple[list[str], str] | No
         return None  # prose may lead to a key
     begins = [first, *(match.start() for match in _BRACE_AND_KEY.finditer(before))][: _MAX_MENTIONS + 1]
     return [before[:begin] for begin in begins], behind
-
-
-def _may_contain(before: str) -> bool:
-    """Return True when the keys of the objects around a place may hold the answer."""
-    return all(may_wrap(match["quoted"] or match["bare"]) for match in _WRAPPING_KEY.finditer(before))
 
 
 def _make_verdict(answer: str, flat: str, mention: re.Match[str], grade: int) -> Verdict:
