@@ -33,7 +33,6 @@ from judge.parsing.vocabulary import (
     REASON_KEYS,
     SAME_QUESTION,
     agree_on_grade,
-    find_value,
     fold_key,
     is_placeholder,
     states_another,
@@ -121,26 +120,16 @@ def _collect_statements(
         raise ReplyParseError("missing_key", f"no object has the key {KEYS[scale.name][0]!r}")
     first = next(index for index, group in enumerate(per_object) if group)
     for index, (each, group) in enumerate(zip(objects, per_object, strict=True)):
-        if not group and each.pairs and (index > first or _resembles_verdict(each, scale)):
+        if not group and each.pairs and (index > first or _resembles_verdict(each)):
             raise ReplyParseError("ambiguous", "one object has a verdict, another may replace it")
     return (real, len(echoes)) if real else (statements, 0)
 
 
-def _resembles_verdict(node: JsonObject, scale: Scale) -> bool:
-    """Return True when an object without the scale's key may be a part of the answer.
-
-    It has the key of a reason or one that asks the same, or its key is misspelt and its value is a word of
-    the scale.
-    """
+def _resembles_verdict(node: JsonObject) -> bool:
+    """Return True when an object without the scale's key may be a part of the answer: by another key of it."""
     return any(
-        fold_key(key) in REASON_KEYS
-        or SAME_QUESTION.fullmatch(fold_key(key))
-        or (
-            isinstance(value, JsonText)
-            and value.value.isalpha()
-            and find_value(value.value, scale) is not None
-        )
-        for key, value in _iter_members(node)
+        fold_key(key) in REASON_KEYS or SAME_QUESTION.fullmatch(fold_key(key))
+        for key, _ in _iter_members(node)
     )
 
 
