@@ -8,7 +8,7 @@ the value begins with.
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from string import Formatter
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ _FEW_LETTERS = 8
 #: Longer texts are not messages, and messages are not deeper in each other.
 _LONGEST, DEPTH = 4_000, 20
 #: A value with a format such as `:,.2f`.
-_NUMBER = re.compile(r"[-+]?(?:[\d,]+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)%?")
+_NUMBER = r"[-+]?(?:[\d,]+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)%?"
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _QUOTED_TEXT = re.compile(_QUOTED, re.DOTALL)
 #: A name in a list: in quotes, or a word such as `nDCG(own)@5`, and what can follow: ` (12)` or ` 12`.
@@ -55,54 +55,45 @@ class RecognisedMessage(NamedTuple):
     is_weak: bool = False
 
 
-class _Field(NamedTuple):
-    """A field of a template, and the literal part after it."""
-
-    name: str
-    is_number: bool
-    literal: str
-
-
 class _Template:
     """A template that begins with a literal part, followed by fields."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        literals = [""]
-        names: list[tuple[str, bool]] = []
+        self._literals = [""]
+        #: The name of each field, and whether its value is a number.
+        self._fields: list[tuple[str, bool]] = []
         for literal, name, spec, conversion in Formatter().parse(text):
-            literals[-1] += literal  # a brace ends a part
+            self._literals[-1] += literal  # a brace ends a part
             if name is not None:
-                names.append((name, bool(spec) and not conversion and str(spec)[-1] in ",f%gde"))
-                literals.append("")
-        self.first = literals[0]
-        self.fields = [_Field(*name, literal) for name, literal in zip(names, literals[1:], strict=True)]
-        self.letters = sum(char.isalpha() for literal in literals for char in literal)
-        self.longest = max(literals, key=len)
+                self._fields.append((name, bool(spec) and not conversion and str(spec)[-1] in ",f%gde"))
+                self._literals.append("")
+        self.letters = sum(char.isalpha() for literal in self._literals for char in literal)
+        self._longest = max(self._literals, key=len)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        """The pattern of the texts of the template; it never goes back to a value that has ended."""
+        first, *others = map(re.escape, self._literals)
+        parts = []
+        for (_, is_number), literal in zip(self._fields, others, strict=True):
+            if is_number:
+                parts.append(f"({_NUMBER}){literal}")
+            elif len(parts) == len(others) - 1:
+                parts.append(f"(.*){literal}")
+            else:  # where another field follows, nothing says where a value that is no number ends
+                parts.append(f"(?>((?:{_QUOTED})?+.*?){literal})" if literal else "()")
+        return re.compile(first + "".join(parts), re.DOTALL)
 
     def match(self, text: str) -> dict[str, str] | None:
         """Return the values in `text`, None where the template does not give it."""
-        if self.longest not in text or not text.startswith(self.first):
+        if self._longest not in text or not text.startswith(self._literals[0]):
             return None
-        values: dict[str, str] = {}
-        start = len(self.first)
-        for number, field in enumerate(self.fields, start=1):
-            if number == len(self.fields):
-                end = len(text) - len(field.literal)
-            elif field.literal:
-                quoted = _QUOTED_TEXT.match(text, start)
-                end = text.find(field.literal, quoted.end() if quoted else start)
-            else:  # another field follows: only the end of a number is certain
-                number_text = _NUMBER.match(text, start) if field.is_number else None
-                end = number_text.end() if number_text else start
-            if end < start or not text.startswith(field.literal, end):
-                return None
-            values[field.name] = value = text[start:end]
-            # A template of fields alone would give any text.
-            if len(value) == len(text) or (field.is_number and not _NUMBER.fullmatch(value)):
-                return None
-            start = end + len(field.literal)
-        return values
+        match = self._pattern.fullmatch(text)
+        # A template of fields alone would give any text.
+        if match is None or text in match.groups():
+            return None
+        return {name: value for (name, _), value in zip(self._fields, match.groups(), strict=True)}
 
 
 class MessageIndex:
@@ -115,31 +106,41 @@ class MessageIndex:
         self._templates = sorted(with_fields, key=lambda template: (-template.letters, template.text))
         self.recognise = lru_cache(maxsize=1024)(self._recognise)
 
-    def _recognise(self, text: str, depth: int = DEPTH) -> RecognisedMessage | None:
-        """Return the message that gives `text`: that with the most letters in its literal parts."""
+    def _recognise(
+        self, text: str, depth: int = DEPTH, is_clear: dict[str, bool] | None = None
+    ) -> RecognisedMessage | None:
+        """Return the message that gives `text`: that with the most letters in its literal parts.
+
+        `is_clear` has the values in the whole text that are certainly of judge or not. Without it, the time
+        would grow exponentially, because many templates give the same values.
+        """
         if text in self._texts:
             return RecognisedMessage(text, {})
         if len(text) > _LONGEST or " " not in text or not depth:
             return None
+        is_clear = {} if is_clear is None else is_clear
         for template in self._templates:
             values = template.match(text)
             if values is None:
                 continue
             if template.letters >= _FEW_LETTERS:
                 return RecognisedMessage(template.text, values)
-            is_clear = {value: self._is_clear(value, depth - 1) for value in values.values()}
+            for value in values.values():
+                if value not in is_clear:
+                    is_clear[value] = value in self._names or self._is_message(value, depth - 1, is_clear)
             # A word such as "to" also stands in the words of others, which can follow a message.
             is_certain = not template.letters or all(
-                " " not in value or is_clear[value] for value in is_clear
+                " " not in value or is_clear[value] for value in values.values()
             )
-            if is_certain and any(is_clear.values()):
+            if is_certain and any(is_clear[value] for value in values.values()):
                 return RecognisedMessage(template.text, values, is_weak=True)
         return None
 
-    def _is_clear(self, value: str, depth: int) -> bool:
-        """Return whether a value is certainly of judge; a short word, such as "no", can be another's."""
-        is_short = value in self._texts and sum(map(str.isalpha, value)) < _FEW_LETTERS
-        return value in self._names or not (is_short or self.recognise(value, depth) is None)
+    def _is_message(self, value: str, depth: int, is_clear: dict[str, bool]) -> bool:
+        """Return whether a value is a message; a short word, such as "no", can be another's."""
+        if value in self._texts:
+            return sum(map(str.isalpha, value)) >= _FEW_LETTERS
+        return self._recognise(value, depth, is_clear) is not None
 
 
 def is_quoted(value: str) -> bool:
