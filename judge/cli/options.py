@@ -7,7 +7,7 @@ errors are messages of the catalogue, in plain text.
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 from functools import cached_property
 from inspect import cleandoc
 from pathlib import Path
@@ -23,7 +23,7 @@ from judge.cli.terminal import print_error, t
 from judge.config.option_record import GROUPS, Option
 from judge.config.toml_file import OptionValues
 from judge.errors import InputError
-from judge.messages import Message, SeparatedNames
+from judge.messages import Message
 from judge.messages.recognition import MessageIndex
 
 Command = Callable[..., None]
@@ -145,8 +145,6 @@ _TYPE_NAMES = {
     "path": Message("<path>"),
     "Path": Message("<path>"),
 }
-#: How much less similar to a name a suggestion may be than the most similar one, by difflib's ratio.
-_MAX_RATIO_GAP = 0.1
 _PYTHON_TYPE = re.compile(rf"<(?:list\[)?({'|'.join(_TYPE_NAMES)})(?: range)?\]?>")
 #: The widest column of options in help, and the space beside it.
 _MAX_COLUMN, _GAP = 30, 2
@@ -230,13 +228,8 @@ def explain_usage_error(text: str, refused: Sequence[object] = ()) -> Message:
                 requirement=values["reason"],
             )
     if "suggestions" in values:
-        name = values.get("option") or values["name"]
-        ratios = {
-            suggestion: SequenceMatcher(None, name, suggestion).ratio()
-            for suggestion in values["suggestions"].split(", ")
-        }
-        min_ratio = max(ratios.values()) - _MAX_RATIO_GAP
-        values["suggestions"] = SeparatedNames(word for word, ratio in ratios.items() if ratio >= min_ratio)
+        name, suggestions = values.get("option") or values["name"], values["suggestions"].split(", ")
+        (values["suggestions"],) = get_close_matches(name, suggestions, n=1, cutoff=0)
     return Message(USAGE_ERRORS[recognised.template], **values)
 
 

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.measure.grading_models import Member, MemberPair, PanelResult
-from judge.measure.intervals import StatisticValue
 from judge.measure.measures import name_mean
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import Translator
@@ -269,7 +268,7 @@ def describe_kappa(t: Translator, agreement: LabelAgreement) -> Iterator[str]:
     """Yield how far the assessor agrees with people on which pairs are relevant."""
     kappa, same = agreement.kappa_relevant, agreement.same_verdict
     if kappa.value is None or same.value is None:
-        yield t("Agreement on relevant or not: {why}.", why=explain_missing(t, kappa))
+        yield t("Agreement on relevant or not: {why}.", why=t(kappa.why or ""))
         return
     yield t(
         "Agreement on relevant or not: {strength}; the same on {same:.1%} of the pairs, kappa"
@@ -281,11 +280,6 @@ def describe_kappa(t: Translator, agreement: LabelAgreement) -> Iterator[str]:
     )
     if kappa.ci95 and agreement.queries < _FEW_FOR_BCA:
         yield t("With fewer than {few} queries, the 95% intervals are too narrow.", few=_FEW_FOR_BCA)
-
-
-def explain_missing(t: Translator, statistic: StatisticValue) -> str:
-    """Return why a statistic is unknown; as it stands where the catalogue does not know the reason."""
-    return t(statistic.why or "")
 
 
 def name_strength(t: Translator, agreement: float) -> str:
@@ -318,7 +312,7 @@ def describe_repeats(t: Translator, stability: RepeatStability, deciding: str) -
 def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[str]:
     flips, alpha = stability.flip_rate, stability.alpha
     if flips.value is None:
-        yield t("stability is unknown: {why}", why=explain_missing(t, flips))
+        yield t("stability is unknown: {why}", why=t(flips.why or ""))
         return
     yield t(
         "judged again, {flips:.1%} of the verdicts (relevant or not) change{range}; {ever:.1%} of"
@@ -329,7 +323,7 @@ def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[st
         stability=stability,
     )
     if alpha.value is None:
-        yield t("the repeats agree, but alpha is undefined: {why}", why=explain_missing(t, alpha))
+        yield t("the repeats agree, but alpha is undefined: {why}", why=t(alpha.why or ""))
         return
     yield t(
         "agreement of the grades between repeats: {strength}, alpha {value}, where 1 is perfect",

@@ -17,7 +17,7 @@ from judge.measure.intervals import StatisticValue
 from judge.measure.measures import parse_measure
 from judge.measure.numeric import rank_engines
 from judge.messages import Message, SeparatedNames
-from judge.report.assessor_sentences import describe_kappa, describe_unmatched_labels, explain_missing
+from judge.report.assessor_sentences import describe_kappa, describe_unmatched_labels
 from judge.report.display_text import (
     format_interval,
     format_pair_count,
@@ -157,7 +157,7 @@ def _describe_favoured(agreement: LabelAgreement) -> Iterator[str]:
         other=gap.other,
         size=format_plain_number(difference.value) + format_interval(t, difference.ci95, "z.3f"),
         unit=unit,
-        why="" if difference.ci95 else t(" ({reason})", reason=explain_missing(t, difference)),
+        why="" if difference.ci95 else t(" ({reason})", reason=t(difference.why or "")),
     )
 
 
@@ -203,7 +203,7 @@ def _iter_reasons(agreement: LabelAgreement) -> Iterator[str]:
     missing: dict[str, list[str]] = {}
     for name, statistic in _list_statistics(agreement).items():
         if statistic.why:
-            missing.setdefault(explain_missing(t, statistic), []).append(name)
+            missing.setdefault(t(statistic.why or ""), []).append(name)
     for why, names in missing.items():
         listing = names if len(names) <= 3 else [names[0], t("{count:,} more", count=len(names) - 1)]
         yield t("- ({names}): {why}", names=t("; ").join(listing), why=why)

@@ -14,7 +14,6 @@ from judge.measure.numeric import rank_engines
 from judge.measure.ppi import CorrectedDifference
 from judge.measure.resampling import MIN_DIFFERING
 from judge.messages import Message
-from judge.report.assessor_sentences import explain_missing
 from judge.report.comparison_sentences import rank_means
 from judge.report.display_text import (
     format_p_value,
@@ -78,7 +77,7 @@ def describe_orders(agreement: LabelAgreement, measure: str) -> Iterator[str]:
             names=t.list_names(orders.left_out[:_MAX_NAMES]) + _count_more(orders.left_out),
         )
     if orders.tau.value is None:
-        why = explain_missing(t, orders.tau)
+        why = t(orders.tau.why or "")
         yield t("{name}: the orders of the engines can't be compared: {why}", name=name, why=why)
         return
     yield t(
