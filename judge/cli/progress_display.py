@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from rich import progress
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from judge.characters import count_columns
 from judge.cli.terminal import format_duration, t
+from judge.messages import Message
 
 if TYPE_CHECKING:
     from judge.records import Judgment
@@ -25,35 +25,10 @@ _WIDTH = 80
 _NAME_WIDTH = 22
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressWords:
-    """The messages of a progress display: the activity, the same with a count of one or more, the state."""
-
-    activity: str
-    one: str
-    many: str
-    state: str
-
-
-JUDGING = ProgressWords(
-    "judging pairs", "making {count:,} judgment", "making {count:,} judgments", "{done:,} of {total:,} judged"
-)
-CANARIES = ProgressWords(
-    "judging canary pairs",
-    "making {count:,} canary judgment",
-    "making {count:,} canary judgments",
-    "{done:,} of {total:,} canary judgments made",
-)
-#: What is asked for stands before them.
-QUESTIONS = ProgressWords(
-    "questions", "{count:,} question", "{count:,} questions", "{done:,} of {total:,} answered"
-)
-COLLECTING = ProgressWords(
-    "collecting answers",
-    "collecting {count:,} answer",
-    "collecting {count:,} answers",
-    "{done:,} of {total:,} collected",
-)
+#: What is done, as a progress display says it.
+JUDGING = Message("judging pairs")
+CANARIES = Message("judging canary pairs")
+COLLECTING = Message("collecting answers")
 
 
 class ProgressBar:
@@ -62,7 +37,7 @@ class ProgressBar:
     What the run waits for is a line below it. On a narrow terminal the bar itself is shorter.
     """
 
-    def __init__(self, console: Console, words: ProgressWords = JUDGING) -> None:
+    def __init__(self, console: Console, activity: Message = JUDGING) -> None:
         self._progress = _BarAndStatus(
             progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(bar_width=30),
@@ -75,14 +50,13 @@ class ProgressBar:
             refresh_per_second=5,
             transient=True,
         )
-        self._words = words
+        self._activity = activity
 
     def begin(self, total: int, done: int, subject: str = "", title: str = "") -> None:
         """Draw the bar; verdicts that are known already count as done."""
         self._answers = self._failed = 0
-        activity = t(subject or self._words.activity)
         self._task = self._progress.add_task(
-            _truncate_name(title, _NAME_WIDTH) if title else activity,
+            _truncate_name(title, _NAME_WIDTH) if title else t(subject or self._activity),
             total=total,
             completed=done,
             rate="",
@@ -130,23 +104,22 @@ class ProgressLines:
     """A line every ten seconds, for logs and pipes."""
 
     def __init__(
-        self, stream: TextIO, clock: Callable[[], float] = time.monotonic, words: ProgressWords = JUDGING
+        self, stream: TextIO, activity: Message = JUDGING, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._stream = stream
-        self._words = words
+        self._activity = activity
         self._clock = clock
 
     def begin(self, total: int, done: int, subject: str = "", title: str = "") -> None:
         """Print how much there is to do."""
-        self._name, self._current = t(subject) or title, QUESTIONS if subject else self._words
+        self._name = title or t(subject or self._activity)
         self._total, self._known, self._done, self._failed = total, done, done, 0
         self._began = self._printed_at = self._clock()
         if done < total:
             rest = t.translate_plural(
                 "; the other {count:,} needs no call", "; the other {count:,} need no call", done
             )
-            count = t.translate_plural(self._current.one, self._current.many, total - done)
-            self._print(count + (rest if done else ""))
+            self._print(t("{count:,} to do", count=total - done) + (rest if done else ""))
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Print the state when ten seconds have passed since the last line."""
@@ -167,10 +140,10 @@ class ProgressLines:
         if now - self._printed_at >= _SECONDS_BETWEEN_LINES:
             self._printed_at = now
             rate = (self._done - self._known) / max(now - self._began, 1e-9)
-            state = t(self._current.state, done=self._done - self._failed, total=self._total)
             line = t(
-                "{state}, {failed} failed, {rate:.1f}/s{cost}, about {left} left",
-                state=state,
+                "{done:,} of {total:,} done, {failed} failed, {rate:.1f}/s{cost}, about {left} left",
+                done=self._done - self._failed,
+                total=self._total,
                 failed=self._failed,
                 rate=rate,
                 cost=t(", ${usd:.4f} so far", usd=usd) if usd else "",
@@ -182,10 +155,8 @@ class ProgressLines:
         """Print nothing; the command prints the result."""
 
     def _print(self, line: str) -> None:
-        if self._name:
-            name = _truncate_name(self._name, _WIDTH - count_columns(line) - 2)
-            line = t("{name}: {value}", name=name, value=line)
-        print(line, file=self._stream, flush=True)
+        name = _truncate_name(self._name, _WIDTH - count_columns(line) - 2)
+        print(t("{name}: {value}", name=name, value=line), file=self._stream, flush=True)
 
 
 def _truncate_name(name: str, width: int) -> str:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
     from rich.console import Console
 
-    from judge.cli.progress_display import ProgressBar, ProgressLines, ProgressWords
+    from judge.cli.progress_display import ProgressBar, ProgressLines
+    from judge.messages import Message
 
 _LANGUAGE_OPTION = "--ui-lang"
 #: Variables of the locale of messages, the one that decides first.
@@ -42,12 +43,12 @@ _HASHES = re.compile(r"##(?=\w{0,20}\[)")
 _COLONS = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)")
 
 
-def make_progress_listener(words: ProgressWords | None = None) -> ProgressBar | ProgressLines:
-    """Return a progress bar on a terminal, lines of a log elsewhere; `words` are those of judging if None."""
+def make_progress_listener(activity: Message | None = None) -> ProgressBar | ProgressLines:
+    """Return a progress bar on a terminal, lines of a log elsewhere; `activity` None is judging."""
     from judge.cli.progress_display import JUDGING, ProgressBar, ProgressLines
 
-    screen, words = make_console(stderr=True), words or JUDGING
-    return ProgressBar(screen, words) if screen.is_terminal else ProgressLines(sys.stderr, words=words)
+    screen, activity = make_console(stderr=True), activity or JUDGING
+    return ProgressBar(screen, activity) if screen.is_terminal else ProgressLines(sys.stderr, activity)
 
 
 def make_console(*, stderr: bool = False) -> Console:

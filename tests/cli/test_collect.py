@@ -1,6 +1,5 @@
 """`judge collect`: from queries to a dataset that `judge run` reads, with and without kills."""
 
-import io
 import json
 import os
 import signal
@@ -9,11 +8,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from judge import api
-from judge.cli.render.comparison_tables import iter_comparison_parts
-from judge.cli.render.tables import print_parts
 from judge.collect.raw_log import make_raw_log_path, read_raw_log
 from tests.support.command_line import run_judge, start_process, wait_for_requests
 from tests.support.factories import read_results as results_of
@@ -71,15 +66,13 @@ def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_pat
         )
     assert result.returncode == 0, result.stderr
     assert "brave: answered 2 of 2" in result.stdout
-    assert "collecting 4 answers" in result.stderr
+    assert "collecting answers: 4 to do" in result.stderr
     assert CANARY not in result.stdout + result.stderr
     out = tmp_path / "runs" / "first"
     run = run_judge("run", tmp_path / "data.jsonl", "-m", "lexical", "--out", out)
     assert run.returncode == 0, run.stderr
     assert "ms median" in run.stdout
-    printed = io.StringIO()
-    print_parts(iter_comparison_parts(api.compare(out), out, None, 1), Console(file=printed, width=200))
-    assert "ms p95" in printed.getvalue()
+    assert "ms p95" in run_judge("compare", out, "--details").stdout
     report = (out / "report.html").read_text(encoding="utf-8")
     assert "ms median" in report
     assert "毫秒（中位数）" in report

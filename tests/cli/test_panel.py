@@ -90,8 +90,8 @@ def test_a_member_in_this_process_makes_no_calls(tmp_path: Path) -> None:
         assert len(server.requests) == 24
     assert "(100.0%); 24 new calls; " in result.stdout
     assert read_results(out)["summary"]["cost"]["calls"] == 24
-    assert "1/2 lexical/graded: making 24 judgments" in result.stderr
-    assert "2/2 openai:plain/graded: making 24 judgments" in result.stderr
+    assert "1/2 lexical/graded: 24 to do" in result.stderr
+    assert "2/2 openai:plain/graded: 24 to do" in result.stderr
     alone = run_judge("run", data, "-m", "lexical", "--out", tmp_path / "runs" / "alone")
     assert "24 of 24 judged by lexical/graded (100.0%); 0 new calls\n" in alone.stdout
 

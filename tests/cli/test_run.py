@@ -478,7 +478,7 @@ def test_no_measure_is_not_the_default_ones(tmp_path: Path) -> None:
     assert "no measure is named" in refused.stderr
     result = run_judge(*words)
     assert "1 result, 1 pair to judge" in result.stdout, result.stderr
-    assert "making 1 judgment\n" in result.stderr
+    assert "judging pairs: 1 to do\n" in result.stderr
     assert run_judge("score", out, "--measures", "").returncode == 2
 
 

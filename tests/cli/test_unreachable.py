@@ -93,7 +93,7 @@ def test_a_wrong_key_is_one_line_without_empty_tables(tmp_path: Path) -> None:
     line = read_last_line(result)
     assert "10 of 10 unjudged: auth: HTTP 401 invalid_api_key: Incorrect API key (check" in line
     assert line.endswith("; correct this, then run the same command again: all judgments are saved")
-    assert result.stderr.splitlines()[:-1] == ["making 10 judgments"]
+    assert result.stderr.splitlines()[:-1] == ["judging pairs: 10 to do"]
 
 
 def test_the_report_of_a_run_that_stopped_says_why(tmp_path: Path) -> None:

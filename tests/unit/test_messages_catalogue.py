@@ -168,9 +168,6 @@ def iter_messages(path: Path) -> Iterator[str]:
             continue
         function = node.func
         name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
-        if name == "ProgressWords":
-            activity, one, _many, state, *subject = (ast.literal_eval(argument) for argument in node.args)
-            yield from (activity, one, state, *subject)
         if name == "OSError":
             texts = (each.value for each in node.args if isinstance(each, ast.Constant))
             yield from (text for text in texts if isinstance(text, str))

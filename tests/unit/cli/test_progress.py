@@ -13,11 +13,11 @@ from judge.records import Judgment
 
 def test_what_failed_is_not_counted_as_done() -> None:
     log, seconds = io.StringIO(), count(step=5)
-    lines = ProgressLines(log, clock=lambda: float(next(seconds)), words=COLLECTING)
+    lines = ProgressLines(log, COLLECTING, lambda: float(next(seconds)))
     lines.begin(4, 1)
     lines.add_answer(failed=True)
     lines.add_answer(failed=False)
-    assert log.getvalue().splitlines()[1].startswith("2 of 4 collected, 1 failed, ")
+    assert log.getvalue().splitlines()[1].startswith("collecting answers: 2 of 4 done, 1 failed, ")
 
 
 def test_a_log_says_every_ten_seconds_what_is_waited_for() -> None:
@@ -26,7 +26,7 @@ def test_a_log_says_every_ten_seconds_what_is_waited_for() -> None:
     lines.begin(4, 0)
     for status in ("", "waiting, 8 s", "waiting, 12 s", "waiting, 16 s", ""):
         lines.set_status(status)
-    assert log.getvalue().splitlines()[1:] == ["waiting, 12 s"]
+    assert log.getvalue().splitlines()[1:] == ["judging pairs: waiting, 12 s"]
 
 
 def test_each_bar_counts_its_own_failures() -> None:
@@ -54,11 +54,11 @@ def test_lines_of_a_panel_name_its_member_within_eighty_columns() -> None:
         lines.set_status("waiting for an answer from api.example.com:8000, 12 s")
     lines.begin(9, 0, title="3/3 lexical/graded")
     assert log.getvalue().splitlines() == [
-        "2/3 openai:qwen-plus-2025-07…: making 4,988 judgments; the other 12 need no call",
-        "2/3 open…: 14 of 5,000 judged, 0 failed, 0.2/s, $0.1234 so far, about 6.9 h left",
-        "2/3 open…: 16 of 5,000 judged, 0 failed, 0.2/s, $0.1234 so far, about 6.9 h left",
+        "2/3 openai:qwen-plus-2025-07-28/graded: 4,988 to do; the other 12 need no call",
+        "2/3 openai…: 14 of 5,000 done, 0 failed, 0.2/s, $0.1234 so far, about 6.9 h left",
+        "2/3 openai…: 16 of 5,000 done, 0 failed, 0.2/s, $0.1234 so far, about 6.9 h left",
         "2/3 openai:qwen-plus-202…: waiting for an answer from api.example.com:8000, 12 s",
-        "3/3 lexical/graded: making 9 judgments",
+        "3/3 lexical/graded: 9 to do",
     ]
 
 
@@ -67,7 +67,7 @@ def test_a_chinese_name_of_a_member_takes_two_columns_a_character() -> None:
     lines = ProgressLines(stream)
     lines.begin(5000, 12, title="2/3 openai:" + "通义千问模型" * 6)
     [line] = stream.getvalue().splitlines()
-    assert line == "2/3 openai:通义千问模型通义 …: making 4,988 judgments; the other 12 need no call"
+    assert line == "2/3 openai:通义千问模型通义千问模型通义…: 4,988 to do; the other 12 need no call"
     assert count_columns(line) <= 80
 
 

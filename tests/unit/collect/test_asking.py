@@ -40,7 +40,7 @@ class SlowDisk(RawLog):
 async def _collect_all(folder: Path, server: EngineServer, raw_log: RawLog) -> None:
     opened = open_engines(make_config(folder, server, "searxng", "exa"), {})
     stop = CancelToken()
-    watch = ProgressLines(StringIO(), words=COLLECTING)
+    watch = ProgressLines(StringIO(), COLLECTING)
     async with aiohttp.ClientSession() as session:
         results = CollectedResults(opened, read_query_file(folder / "queries.tsv", pytest.fail), 10)
         asking = Collector(raw_log, results, RequestLimits(8, 1, 0.0, 1.0), stop, session, watch)

@@ -200,10 +200,10 @@ def test_the_command_that_sets_a_baseline_names_the_run(small_project: NightlyPr
 
 def test_progress_says_what_is_judged(project: NightlyProject) -> None:
     done = CliRunner().invoke(app, ["nightly", str(project.toml), "--date", project.begin_day()])
-    lines = [line for line in done.stderr.splitlines() if line.startswith("making ")]
+    lines = [line for line in done.stderr.splitlines() if " to do" in line]
     assert [line.partition(";")[0] for line in lines] == [
-        f"making {CANARY_CALLS} canary judgments",
-        f"making {json.loads(project.read_file('2026-05-01'))['judgments']} judgments",
+        f"judging canary pairs: {CANARY_CALLS} to do",
+        f"judging pairs: {json.loads(project.read_file('2026-05-01'))['judgments']} to do",
     ]
 
 
