@@ -20,8 +20,8 @@ from judge.report.result_tables import Column, CountedMean, ResultTable
 #: it is too wide.
 Part: TypeAlias = str | Text | Table | ResultTable
 
-#: Names longer than this fold where a table is too wide.
-_NAME_WIDTH = 20
+#: Names longer than this fold where a table is too wide; they fold to fewer columns where it cannot be split.
+_NAME_WIDTH, _MIN_NAME_WIDTH = 20, 10
 
 
 def make_table(titles: Sequence[str | Text], rows: Iterable[Sequence[str | Text]]) -> Table:
@@ -37,12 +37,12 @@ def make_table(titles: Sequence[str | Text], rows: Iterable[Sequence[str | Text]
     return table
 
 
-def _measure_width(table: Table, console: Console) -> int:
+def _measure_width(table: Table, console: Console, name_width: int) -> int:
     """Return how many columns of a terminal the numbers of a table and its names, folded, need."""
     options = console.options.update(max_width=10_000)
     names = table.columns[0]
     longest = max(console.measure(cell, options=options).maximum for cell in (names.header, *names.cells))
-    return console.measure(table, options=options).maximum - max(0, longest - _NAME_WIDTH)
+    return console.measure(table, options=options).maximum - max(0, longest - name_width)
 
 
 def _split_table(table: ResultTable, console: Console) -> Iterator[Table]:
@@ -55,7 +55,8 @@ def _split_table(table: ResultTable, console: Console) -> Iterator[Table]:
             groups.append([column])
     columns: list[Column] = []
     for group in groups:
-        if columns and _measure_width(_draw_table(table, [*columns, *group]), console) > console.width:
+        part = _draw_table(table, [*columns, *group])
+        if columns and _measure_width(part, console, _NAME_WIDTH) > console.width:
             yield _draw_table(table, columns)
             columns = []
         columns += group
@@ -94,7 +95,9 @@ def print_parts(parts: Iterable[Part], console: Console | None = None) -> None:
 
 
 def _print_table(table: Table, console: Console) -> None:
-    """Print a table without the blanks that fill the last column."""
+    """Print a table without the blanks that fill the last column; where it is too wide, its lines break."""
+    if (needed := _measure_width(table, console, _MIN_NAME_WIDTH)) > console.width:
+        table.width = needed
     with console.capture() as capture:
         console.print(table, crop=False)
     console.file.write(re.sub(" +$", "", capture.get(), flags=re.MULTILINE))
@@ -102,8 +105,6 @@ def _print_table(table: Table, console: Console) -> None:
 
 def _print_results(table: ResultTable, console: Console) -> None:
     for part in _split_table(table, console):
-        if (needed := _measure_width(part, console)) > console.width:
-            part.width = needed
         _print_table(part, console)
     values = (value for column in table.list_columns("terminal") for value in column.values)
     if any(isinstance(value, CountedMean) and value.queries for value in values):

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
 from judge.cli.render.screen import Screen
-from judge.cli.render.tables import print_parts
+from judge.cli.render.tables import make_table, print_parts
 from judge.cli.terminal import use_locale_language
 from judge.messages import Bilingual
 from judge.report.result_tables import Column, CountedMean, ResultTable, iter_dimension_tables
@@ -75,6 +75,15 @@ def test_a_measure_of_a_dimension_has_as_many_decimals_as_its_values_need(
     engines = {str(at): {"m": DimensionMean(mean, None, 3)} for at, mean in enumerate(means)}
     (table,) = iter_dimension_tables("costs", DimensionSummary(engines), list(engines))
     assert [text.en for text in table.columns[0].list_texts("terminal")] == shown
+
+
+def test_a_table_that_is_wider_than_the_terminal_keeps_its_names_and_numbers() -> None:
+    change = "-0.001 (-0.011 to +0.009)"
+    file = io.StringIO()
+    table = make_table(["engine", "first", "last"], [("bing", change, change)])
+    print_parts([table], Console(file=file, width=40, highlight=False))
+    assert file.getvalue().count(change) == 2
+    assert "\nbing" in file.getvalue()
 
 
 def test_a_title_from_outside_is_text_on_a_terminal() -> None:
