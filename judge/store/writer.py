@@ -17,7 +17,7 @@ from judge.store import schema
 
 T = TypeVar("T")
 #: Seconds from the beginning of a commit to that of the next one: a fast disk would give each write its own.
-_MIN_INTERVAL, _MAX_INTERVAL = 0.01, 0.1
+_MIN_INTERVAL, _MAX_INTERVAL = 0.01, 0.25
 #: A write, and what its caller waits for.
 _Job = tuple[Callable[[sqlite3.Connection], Any], asyncio.Future[Any] | None]
 _Result = tuple[asyncio.Future[Any] | None, Any]

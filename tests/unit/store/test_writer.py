@@ -129,7 +129,7 @@ def test_the_next_commit_raises_the_error_of_a_write_without_a_waiter(
 
 
 @pytest.mark.parametrize(
-    ("answer_seconds", "interval"), [(0, 0.01), (0.005, 0.01), (0.06, 0.015), (0.3, 0.075), (0.5, 0.1)]
+    ("answer_seconds", "interval"), [(0, 0.01), (0.005, 0.01), (0.06, 0.015), (0.5, 0.125), (1.5, 0.25)]
 )
 def test_commits_are_rarer_where_answers_are_slow(
     writer: GroupCommitWriter, answer_seconds: float, interval: float
