@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
@@ -68,15 +68,14 @@ class _StoredQuery(msgspec.Struct, array_like=True):
 
     def check(self, depth: int) -> None:
         """Raise ValueError where a snippet is missing, an engine is there twice, or documents do not fit."""
-        numbers = chain.from_iterable(stored_list.numbers for stored_list in self.lists)
-        if max(numbers, default=-1) >= len(self.snippets):
-            raise ValueError("a snippet is missing")
         if len({stored_list.engine for stored_list in self.lists}) < len(self.lists):
             raise ValueError("an engine is there twice")
-        if any(
-            len(stored_list.documents) != min(depth, len(stored_list.numbers)) for stored_list in self.lists
-        ):
-            raise ValueError("a list has other documents")
+        for stored_list in self.lists:
+            numbers = stored_list.numbers
+            if max(numbers, default=-1) >= len(self.snippets):
+                raise ValueError("a snippet is missing")
+            if len(stored_list.documents) != min(depth, len(numbers)):
+                raise ValueError("a list has other documents")
 
     def make_rankings(self) -> Iterator[Ranking]:
         """Yield the rankings of the query."""
@@ -182,19 +181,19 @@ class _PoolCounts:
         if stored.query.id in self.queries:
             raise ValueError("a query is there twice")
         self.queries[stored.query.id] = stored.query
-        self.engines.update(stored_list.engine for stored_list in stored.lists)
         results = [number for stored_list in stored.lists for number in stored_list.numbers[: self.depth]]
         has_text = [
             None if TEXT_MISSING in snippet.flags else bool(snippet.text) for snippet in stored.snippets
         ]
         for stored_list in stored.lists:
+            self.engines.add(stored_list.engine)
             texts = [has_text[number] for number in stored_list.numbers[: self.depth]]
             self.with_text[stored_list.engine] += texts.count(True)
             self.without_text[stored_list.engine] += texts.count(False)
+            if stored_list.error is None:
+                counts = self.filled if stored_list.numbers else self.empty
+                counts[stored_list.engine] += 1
         self.rankings += len(stored.lists)
-        answered = [stored_list for stored_list in stored.lists if stored_list.error is None]
-        self.filled.update(stored_list.engine for stored_list in answered if stored_list.numbers)
-        self.empty.update(stored_list.engine for stored_list in answered if not stored_list.numbers)
         self.results += len(results)
         self.pairs += len({stored.snippets[number].id for number in results})
 
