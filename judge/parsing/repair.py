@@ -83,13 +83,10 @@ def is_damaged(answer: str, scan: Scan) -> bool:
     """Return True when an answer holds JSON, or remains of it, outside the objects that could be read."""
     if scan.broken is not None:
         return True
-    gaps = [PROSE_BRACES.sub(" ", flatten(answer[start:end])) for start, end in scan.list_gaps(len(answer))]
-    if scan.objects:
-        # A brace too many right at the object changes nothing.
-        gaps[-1] = gaps[-1].lstrip("}] \r\n")
-        gaps[0] = gaps[0].rstrip().removesuffix("{")
-        return any(QUOTED_KEY.search(gap) for gap in gaps)
-    return any("{" in gap or "}" in gap or QUOTED_KEY.search(gap) for gap in gaps)
+    gaps = [flatten(answer[start:end]) for start, end in scan.list_gaps(len(answer))]
+    # A brace too many beside an object changes nothing.
+    has_brace = not scan.objects and re.search("[{}]", PROSE_BRACES.sub(" ", gaps[0])) is not None
+    return has_brace or any(map(QUOTED_KEY.search, gaps))
 
 
 def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
