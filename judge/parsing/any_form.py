@@ -29,6 +29,7 @@ from judge.parsing.tolerant_json import (
 from judge.parsing.verdict import MAX_REASON
 from judge.parsing.vocabulary import (
     KEYS,
+    QUOTED_KEY,
     QUOTES,
     REASON_KEYS,
     SAME_QUESTION,
@@ -63,6 +64,8 @@ def parse_any(text: str, scale: Scale, finish_reason: str | None) -> Verdict:
     """Return the verdict of a reply as `parse_verdict` does."""
     cut = not is_complete_reply(finish_reason)
     answer = extract_final_answer(text, cut=cut)
+    if not cut and QUOTED_KEY.match(answer) and not re.search("[{}｛｝]", answer):
+        answer = f"{{{answer},}}"  # the comma is no strict JSON, so the verdict counts as repaired
     scan = scan_objects(answer)
     if cut and "{" in flatten(answer) and not _OBJECT_FIRST.match(answer):
         raise ReplyParseError("truncated", "the reply was cut off, perhaps before its own object")

@@ -398,6 +398,7 @@ def test_prose_that_says_the_verdict_again_is_harmless_on_both_sides() -> None:
         ("等级：3（内容），1（文笔）", GRADED, None),
         ('{"reason": "r", "relevance": 2, "usefulness": 1}', GRADED, None),
         ('{"reason": "r", "score": 2}', GRADED, None),
+        ('"reason": "r", "grade": 2', GRADED, 2),
         ('{"reason": "r", "grade": 2, "score": "three"}', GRADED, None),
         ('{"reason": "r", "grade": "two", "relevance": "zero"}', GRADED, None),
         ('{"reason": "r", "grade": 2, "score": "two"}', GRADED, 2),
