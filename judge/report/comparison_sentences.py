@@ -8,7 +8,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from math import floor, log10, sqrt
+from math import sqrt
 from pathlib import Path
 from statistics import median, median_low
 
@@ -59,12 +59,7 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
         return ""
     n = median_low(comparison.n for comparison in comparisons)
     # What is detected falls with the square root of the number of queries.
-    scaled = [(sqrt(comparison.n / n), comparison) for comparison in comparisons]
-    detectable = median(scale * (comparison.detectable or 0.0) for scale, comparison in scaled)
-    doubled = median(scale * (comparison.detectable_doubled or 0.0) for scale, comparison in scaled)
-    # Both have as many decimals as the smaller one needs for two digits: with one, 0.016 and 0.011 would seem
-    # to differ by a factor of 2.
-    decimals = max(2, 1 - floor(log10(doubled))) if doubled else 2
+    detectable = median(sqrt(row.n / n) * (row.detectable or 0.0) for row in comparisons)
     return t(
         "With {queries} that two engines share, a test detects a true difference of about {detectable}"
         " between them in 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled} (medians"
@@ -74,9 +69,9 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
         " {detectable} by {measure} between them in 4 of 5 cases; with {doubled_n:,} queries, one of about"
         " {doubled}.",
         queries=format_query_count(t, n),
-        detectable=f"{detectable:.{decimals}f}",
+        detectable=f"{detectable:.2g}",
         doubled_n=2 * n,
-        doubled=f"{doubled:.{decimals}f}",
+        doubled=f"{detectable / sqrt(2):.2g}",
         measure=name_mean(measure),
     )
 

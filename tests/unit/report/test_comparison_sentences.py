@@ -235,12 +235,12 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
     ]
     result = replace(BASE, comparisons=(*pairs, make_comparison(n=4, detectable=None)))
     assert describe_power(ENGLISH, result) == (
-        "With 50 queries that two engines share, a test detects a true difference of about 0.100 between"
+        "With 50 queries that two engines share, a test detects a true difference of about 0.1 between"
         " them in 4 of 5 cases; with 100 queries, one of about 0.071 (medians over the pairs of engines,"
         " by P@5)."
     )
     assert describe_power(CHINESE, result) == (
-        "两个引擎共有的 50 条查询能以 80% 的概率检出约 0.100 的真实差异；100 条查询能检出约 0.071 的差异"
+        "两个引擎共有的 50 条查询能以 80% 的概率检出约 0.1 的真实差异；100 条查询能检出约 0.071 的差异"
         "（按 P@5，查询数和差异均取各引擎对的中位数）。"
     )
     small = make_comparison(n=1000, detectable=0.016, detectable_doubled=0.0113)
@@ -249,11 +249,11 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
     assert "one of about 0.011." in sentence
     two_engines = replace(BASE, comparisons=tuple(pairs[1:2]))
     assert describe_power(ENGLISH, two_engines) == (
-        "With 50 queries that the two engines share, a test detects a true difference of about 0.100 by P@5"
+        "With 50 queries that the two engines share, a test detects a true difference of about 0.1 by P@5"
         " between them in 4 of 5 cases; with 100 queries, one of about 0.071."
     )
     assert describe_power(CHINESE, two_engines) == (
-        "两个引擎共有的 50 条查询能以 80% 的概率检出约 0.100 的真实差异（按 P@5）；100 条查询能检出约 0.071"
+        "两个引擎共有的 50 条查询能以 80% 的概率检出约 0.1 的真实差异（按 P@5）；100 条查询能检出约 0.071"
         " 的差异。"
     )
     assert describe_power(ENGLISH, BASE) == describe_power(CHINESE, BASE) == ""
@@ -264,7 +264,7 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
     ]
     text = describe_power(ENGLISH, replace(BASE, comparisons=tuple(unequal)))
     assert text.startswith(
-        "With 28 queries that two engines share, a test detects a true difference of about 0.20 "
+        "With 28 queries that two engines share, a test detects a true difference of about 0.2 "
     )
     assert "; with 56 queries, one of about 0.14 " in text
 
