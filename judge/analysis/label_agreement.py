@@ -106,7 +106,6 @@ class LabelAgreement(agreement.Agreement):
     widest_gap: WidestBiasGap | None
     orders: Mapping[str, EngineOrders]
     calibration: Mapping[str, CalibrationResult]
-    references: tuple[agreement.PublishedAgreement, ...]
     #: Pairs whose text the dataset lacks.
     unknown_texts: int = 0
     grades: str | None = None
@@ -171,7 +170,6 @@ def compare_with_labels(
         widest_gap=gap,
         orders=orders,
         calibration=calibration,
-        references=agreement.PUBLISHED_AGREEMENT,
         warnings=(*labels.warnings, left_out) if people.examples else labels.warnings,
     )
 

@@ -9,7 +9,6 @@ resampled pairs are several times too narrow.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
@@ -147,31 +146,6 @@ class Agreement:
     precision: StatisticValue
     recall: StatisticValue
     kappa_at: Mapping[str, StatisticValue]
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedAgreement:
-    """A published result for comparison: `statistic` between `low` and `high`, for `what`."""
-
-    statistic: Literal["kappa", "kappa_relevant", "tau"]
-    low: float
-    high: float
-    what: str
-    source: str
-
-
-_QUOTED = Message("quoted in {source}", source="arXiv 2309.10621")
-#: Published agreement to compare with; other people, prompts and collections, so no target.
-PUBLISHED_AGREEMENT = (
-    PublishedAgreement("kappa_relevant", 0.52, 0.52, "two groups of people", _QUOTED),
-    PublishedAgreement("kappa_relevant", 0.64, 0.64, "Bing's best prompt on TREC Robust", "arXiv 2309.10621"),
-    PublishedAgreement("kappa", 0.308, 0.373, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"),
-    PublishedAgreement(
-        "kappa_relevant", 0.418, 0.499, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"
-    ),
-    PublishedAgreement("tau", 0.873, 0.944, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"),
-    PublishedAgreement("tau", 0.89, 0.89, "UMBRELA, TREC 2024 RAG, 77 runs", "arXiv 2411.08275"),
-)
 
 
 def measure_agreement(paired_grades: PairedGrades, people: Scale, assessor: Scale) -> Agreement:

@@ -36,7 +36,7 @@ BY_VALUE = {"improvement", *EXIT_CODES, "relevant", "irrelevant", "ambiguous"}
 BY_VALUE |= {attack.replace("_", " ") for attack in list_attacks(load_probes())}
 BY_VALUE |= {engine.hint for engine in KNOWN.values() if engine.hint}
 #: Records with a message, and the place of the message in their arguments.
-RECORDS = {"MeasureKind": 5, "PublishedAgreement": 3}
+RECORDS = {"MeasureKind": 5}
 IN_JOIN = {", ", "{others} and {last}"} | {
     f"{{left}}{separator}{{right}}" for separator in ("; ", ", ", " or ", " nor ")
 }

@@ -1,7 +1,7 @@
 """What `judge agree` prints of the assessor: how far it agrees with people, and which engines it favours."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rich.table import Table
@@ -12,7 +12,6 @@ from judge.cli.render.order_tables import describe_orders, iter_correction_parts
 from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.errors import InputError
-from judge.measure.agreement import PublishedAgreement
 from judge.measure.intervals import StatisticValue
 from judge.measure.measures import parse_measure
 from judge.measure.numeric import rank_engines
@@ -56,8 +55,6 @@ def iter_agreement_parts(agreement: LabelAgreement, run: Path, measure: str | No
         yield from describe_orders(agreement, deciding)
         if deciding in agreement.calibration:
             yield from iter_correction_parts(agreement, deciding, folder)
-    yield Text()
-    yield from (Text(line, style="dim") for line in _describe_references(agreement.references))
 
 
 def _choose(agreement: LabelAgreement, measure: str | None, folder: str) -> str | None:
@@ -219,21 +216,3 @@ def _make_bias_table(agreement: LabelAgreement, means: Mapping[str, float]) -> T
         rows.append((name, *numbers, f"{engine.results:,}"))
     titles = t("assessor's - people's, by engine"), t("mean"), t("95% interval"), t("results")
     return make_table(titles, rows)
-
-
-def _describe_references(references: Sequence[PublishedAgreement]) -> Iterator[str]:
-    statistics = {
-        "kappa": t("kappa on 4 grades"),
-        "kappa_relevant": t("kappa on relevant or not"),
-        "tau": "tau",
-    }
-    yield t("For comparison, what others measured:")
-    for row in references:
-        value = f"{row.low}" if row.low == row.high else t("{low} to {high}", low=row.low, high=row.high)
-        yield t(
-            "  {statistic} {value}: {what} ({source})",
-            statistic=statistics[row.statistic],
-            value=value,
-            what=t(row.what),
-            source=t(row.source),
-        )

@@ -19,7 +19,6 @@ from judge.cli.render.order_tables import iter_decision_parts
 from judge.cli.render.tables import print_parts
 from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
-from judge.measure.agreement import PUBLISHED_AGREEMENT
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.records import BINARY
 from judge.runs.record_json import from_json
@@ -449,9 +448,3 @@ def test_the_order_by_drawn_pairs_fits_into_eighty_columns() -> None:
     print_parts(iter_decision_parts(decision), Console(file=file, width=80, highlight=False))
     assert max(map(len, file.getvalue().splitlines())) <= 80
     assert "first          +0.134     +0.186  +0.080 to +0.292" in file.getvalue()
-
-
-def test_what_others_measured_is_named_with_its_source(unfair_agreement: dict[str, Any]) -> None:
-    text = render_tables(unfair_agreement)
-    for reference in PUBLISHED_AGREEMENT:
-        assert f"{reference.what} ({reference.source})" in text
