@@ -18,7 +18,7 @@ ReplyParseError. A reply becomes a verdict in these steps:
      all these checks.
    - `remarks`: the text corrects the answer or doubts it, declines to judge, or says that it is rounded or off.
    - `stated_scale`: a clause about the grade names another scale than the asked one, as in "out of 10".
-   Text that says nothing of the answer is harmless: counts, dates, the rubric.
+   Text that says nothing of the answer is harmless: counts, dates, the rubric, a repeated query.
 5. The verdict has the grade, the reason, and flags: `repaired`, `reason_truncated`, `reason_capped`, `no_reason`.
 
 Where to look:

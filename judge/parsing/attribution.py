@@ -49,6 +49,7 @@ _UNFINISHED = re.compile(
 )
 #: What begins an announcement under the condition of the sentence before.
 _THEN = re.compile(r"(?i)\W*(?:then|in (?:that|this|such a) case|那么?|此时|这种情况)(?![\u4e00-\u9fff]?是)")
+_BULLET = re.compile(r"\s*(?:[-*•+]|[0-9]{1,2}[.)、])\s")
 #: Marks of a heading, and what only a sentence has, or a label with its text.
 _HEADING_MARK = re.compile(r"\s*(?:#|\*\*|__)")
 _NO_HEADING = re.compile(
@@ -201,7 +202,9 @@ def is_attributed(lead: str) -> bool:
     if _OPENING_MARK.search(text) and not text.endswith("=>"):
         return True
     *earlier, last = [part for part in _SENTENCE.split(text) if part.strip(f"{vocabulary.AROUND}#-")] or [""]
-    if breaks and _HEADING_MARK.match(last):
+    if breaks and _BULLET.match(last):
+        breaks = 2
+    elif breaks and _HEADING_MARK.match(last):
         breaks = 1
     last = last.strip(f"{vocabulary.AROUND}#[{{(【")
     if _leads_elsewhere(last, breaks):

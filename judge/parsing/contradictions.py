@@ -10,6 +10,7 @@ from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_e
 from judge.parsing.remarks import (
     TOO_HIGH_OR_LOW,
     drop_ignored_demands,
+    drop_input,
     has_correction,
     is_rounded,
 )
@@ -47,6 +48,10 @@ _RUBRIC = re.compile(
         for grades in ("3210", "0123")
     )
     + r"|评分标准\s?:\s?(?:3[^0-9\n。]{2,20}2[^0-9\n。]{2,20}1[^0-9\n。]{2,20}0|0[^0-9\n。]{2,20}1[^0-9\n。]{2,20}2[^0-9\n。]{2,20}3)[^0-9\n。]{2,20}"
+)
+#: The rubric of the binary scale, a line a value.
+_BINARY_RUBRIC = re.compile(
+    r"(?m)^\W{0,4}yes\s?:[^\n]{8,}\n\W{0,4}no\s?:[^\n]{8,}$|^\W{0,4}no\s?:[^\n]{8,}\n\W{0,4}yes\s?:[^\n]{8,}$"
 )
 #: A name that ends with a number, in the midst of a sentence: "a Tesla Model 3".
 _NAME = re.compile(
@@ -255,7 +260,7 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
     Dropped are the rubric and grades that are rejected or compared, on the graded scale, and the answers of a
     checklist that differ from each other, on the binary one.
     """
-    flat = simplify_prose(text)
+    flat = drop_input(simplify_prose(text))
     rejected: set[int] = set()
 
     def reject(match: re.Match[str]) -> str:
@@ -274,7 +279,7 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
         if _ANY_GRADE.search(flat):  # each match has one, and the search takes long in a long text
             flat = _THRESHOLD.sub(reject, TOO_HIGH_OR_LOW.sub(reject, flat))
         return flat, rejected
-    flat = _CONCESSION.sub(" ", flat)
+    flat = _CONCESSION.sub(" ", _BINARY_RUBRIC.sub("\n", flat))
     has_items = "?" in flat or ":" in flat  # without them, the search takes long in a long text
     if has_items and len({item["value"] in "yes是" for item in _CHECKLIST_ITEM.finditer(flat)}) > 1:
         flat = _CHECKLIST_ITEM.sub("\n", flat)

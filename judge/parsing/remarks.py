@@ -219,6 +219,19 @@ _NO_CHANGE = re.compile(
     r"(?:如果?|若)[^。\n]{1,24}(?:可以?|再|会)(?:再次?|重新)评[^。\n]{0,4}|(?:如果?|若)?(?:您|你)?(?:有任何|还有)?需要?(?:进一步)?(?:修改|更改|调整|补充|更正)[^。\n]{0,8}请(?:随时)?(?:告|联系|提|指|说)|(?:无[需须]|不需要?|不用|不必|没有必要)(?:再|[作做进]行?)?(?:任何)?(?:修改|更改|改动|调整|更正|订正)"
     r"|\bno (?:further |other )?(?:changes?|corrections?|edits?|revisions?|updates?)(?: (?:is|are))? (?:needed|required|necessary)"
 )
+#: What no repeated text has, unless the model says more in the same line.
+_NO_CONCLUSION = (
+    r"(?:(?!\b(?:so|thus|hence|therefore|then|but|actually|wait|instead|should be|final|right|correct|wrong)\b|(?:grade|score|rating|verdict|等级|判定|评分|结论)\s?(?:is|[:=是为])"
+    r"|因此|所以|故|但|应[该当为是判给评]|[-=]>|→)[^\n])"
+)
+#: The query, the snippet or the reference once more, whose numbers and words are no values.
+_INPUT = re.compile(
+    r"(?m)^[^\w\n]{0,6}(?:(?:user(?:'s)? )?query|reference(?: answer)?|title|(?:用户的?)?查询词?|参考答案|标题)[^\w\n]{0,4}:"
+    rf"{_NO_CONCLUSION}{{0,200}}$|(?:{ENGLISH}(?:query|user|snippet|page|title)|{CHINESE}(?:查询|用户|摘要|网页|标题))"
+    r"(?:[^\n.。:\"“”]{0,24}:?|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}])[^\"“”\n]{1,200}[\"”]"
+    rf"|{ENGLISH}user (?:searche[sd]|asks|asked|looks?) for (?:(?![.,]){_NO_CONCLUSION}){{1,80}}(?=[.,]|$)"
+    rf"|(?:{ENGLISH}reference answer|参考答案)\s?(?:is|says|[是为])(?:(?![.。,;]){_NO_CONCLUSION}){{1,40}}(?=[.。,;]|$)",
+)
 _VALUE = r"[0-9]\s?[分级]?|yes|no|[是否]"
 _IGNORES = r"(?:ignor|disregard|dismiss)(?:e|ed|ing)?\b|(?:do|did|will) not (?:follow|obey|heed)\b|忽略了?|无视|不予?(?:理会|采纳|执行|听从)"
 #: A grade that the snippet tries to get, and that the reply says to ignore it.
@@ -271,7 +284,7 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 
 def has_correction(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose behind an answer with `grade` corrects it or takes it back."""
-    flat = drop_ignored_demands(_NO_CHANGE.sub(" ", simplify_prose(text)))
+    flat = drop_ignored_demands(_NO_CHANGE.sub(" ", drop_input(simplify_prose(text))))
     if scale.name == "graded":
         flat = TOO_HIGH_OR_LOW.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
     flat = _SAME[scale.name][grade].sub(" ", flat)
@@ -280,6 +293,11 @@ def has_correction(text: str, grade: int, scale: Scale) -> bool:
         or _CORRECTION.search(flat) is not None
         or _CANNOT_GRADE.search(flat) is not None
     )
+
+
+def drop_input(flat: str) -> str:
+    """Return simplified prose without what it repeats of the query, the snippet and the reference."""
+    return _INPUT.sub(" ", flat)
 
 
 def drop_ignored_demands(flat: str, replacement: str | Callable[[re.Match[str]], str] = " ") -> str:

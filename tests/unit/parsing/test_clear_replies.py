@@ -388,6 +388,20 @@ def test_prose_that_says_the_verdict_again_is_harmless_on_both_sides() -> None:
 @check_each(
     ("text", "scale", "grade"),
     [
+        (
+            "yes: relevant; a useful part\nno: off topic, no help\n\n" + '{"reason": "r", "verdict": "no"}',
+            BINARY,
+            0,
+        ),
+        (
+            "no：离题、没有帮助、重复查询\nyes：相关，答案或其中有用的一部分\n\n"
+            + '{"reason": "r", "verdict": "yes"}',
+            BINARY,
+            1,
+        ),
+        ("参考答案：是\n" + '{"reason": "r", "verdict": "no"}', BINARY, 0),
+        ('{"reason": "r", "verdict": "no"}\n\nReference answer: Yes', BINARY, 0),
+        ('The query is "coffee: yes or no".\n{"reason": "r", "verdict": "no"}', BINARY, 0),
         ("虽然摘要与查询主题相关，但没有有用的信息。\n" + '{"reason": "r", "verdict": "no"}', BINARY, 0),
         ("Although it is relevant, it gives no date.\n" + '{"reason": "r", "verdict": "no"}', BINARY, 0),
         ("**Verdict:** yes ✅", BINARY, 1),

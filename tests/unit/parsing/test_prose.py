@@ -487,10 +487,43 @@ def test_comparisons_topics_and_remarks_behind_an_object_are_harmless(beside: st
         "查询：小狗贫血的表现\n摘要：牙龈苍白、乏力",
         "The snippet provides the following: pale gums, weakness.",
         "The user searches for grade 3 math worksheets.",
+        "The user asks for grade 3 worksheets, and the page has them.",
+        'The query is "top 3 laptops, score 0".',
+        "**Query:** grade 3 worksheets\n**Reference answer:** 3 tablets",
+        "- User query: is it a yes or a no\n- Reference answer: 1",
+        "Title: 10 laptops, score 0 to 3",
+        'The reference answer is "3".',
+        "查询：等级3保护是什么\n参考答案：1级",
+        "用户查询：评分3.5的电影",
+        "参考答案是 3。",
+        "摘要提到“用户评分3.8分”等信息。",
+        "评判要点：\n- 按用户需求看内容\n- 查询需要新信息时才看日期",
     ],
 )
 def test_what_the_query_and_the_snippet_say_leads_to_no_other_answer(lead: str) -> None:
     assert parse_grade(f"{lead}\n\n{OBJECT}", GRADED) == 2
+    assert parse_grade(f"{lead}\n{OBJECT}", GRADED) == 2
+
+
+@check_each(
+    "line",
+    [
+        "Reference answer: contradicted, so grade 1.",
+        "The reference answer is contradicted so the grade is 1.",
+        "Reference answer: 3 tablets -> grade 1",
+        "Query: tea. Grade: 0",
+        "The user asked for the price, so 0.",
+        'The query "tea" deserves a 0.',
+        'The snippet says "tea", so the grade is 0.',
+        "参考答案：与摘要矛盾，所以等级为1",
+        "参考答案是3片，因此应给1",
+        "查询：未满足，等级：0",
+        "标题：无关，故为0",
+    ],
+)
+def test_a_grade_beside_the_query_or_the_reference_is_no_part_of_them(line: str) -> None:
+    with pytest.raises(ReplyParseError):
+        parse_verdict(f"{OBJECT}\n\n{line}", GRADED)
 
 
 @check_each(
