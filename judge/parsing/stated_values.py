@@ -45,7 +45,7 @@ _GRADED_THINGS = (
     r"(?:pupils?|students?|teachers?|class(?:es)?|hospitals?|maths?|english|reading|science|exams?|worksheets?|syllabus|pieces?|piano|ankle|sprains?"
     r"|tumou?rs?|carcinoma|steel|titanium|curriculum)\b"
 )
-_UNITS_OF_TIME = "[天日年月周条个项]|小时|分钟|(?:day|week|month|year|hour|minute)s?\\b"
+_UNITS = "[天日年月周条个项片次款种元粒克]|小时|分钟|(?:day|week|month|year|hour|minute)s?\\b"
 #: How sure a reply says to be is not a value.
 _CONFIDENCE = re.compile(
     r"(?:\b(?:confidence|certainty|probability)(?: (?:score|level))?|置信(?:度|水平)|把握)[\s*:=]{0,4}(?:is |of |[是为] ?)?[0-9.]{1,6}%?",
@@ -126,7 +126,7 @@ def _compile_point_pattern(number: int) -> re.Pattern[str]:
 @cache
 def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a label with its value, of the scale's key with a few words, and of a box."""
-    value = r"[-+]?[0-9][0-9./]*[分级]?|[零一二两三](?![\u4e00-\u9fff])" if scale_name == "graded" else (
+    value = r"[-+]?[0-9][0-9./]*+(?:[分级](?!钟))?|[零一二两三](?![\u4e00-\u9fff])" if scale_name == "graded" else (
         r"(?:not relevant|irrelevant|relevant|yes|no)(?![a-z])|不相关|相关|无关|[是否](?![\u4e00-\u9fff])"
     )  # fmt: skip
     joint = r"(?:[:=>→|]|\b(?:is|of|as|be|to)\b|是|为)"
@@ -141,7 +141,7 @@ def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[
         re.compile(
             rf"(?m){_LETTER}(?<![a-z])(?:(?:final|overall|my)?{build_label_pattern(None)}|correction|更正)(?: value)?{_MARKS}(?:{joint}|{bare}){_MARKS}(?:a "
             rf"|just )?(?P<value>{value})(?!\s{_GRADED_THINGS})(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of"
-            rf"|steps?)\b(?! 3))(?!\s?(?:{_UNITS_OF_TIME}))",
+            rf"|steps?)\b(?! 3))(?!\s?(?:{_UNITS}))",
         ),
         re.compile(
             rf"(?m){_LETTER}(?<![a-z])(?:{'|'.join(KEYS[scale_name])}){_MARKS}[:=]{_MARKS}(?P<value>{words}){_MARKS}(?=(?: out of 3)?[.。!]?\s*$|[,;()}}])",

@@ -470,6 +470,9 @@ def test_an_answer_to_the_query_is_no_verdict() -> None:
         "It should be noted that the price is missing.",
         "According to the snippet, pale gums are a sign.",
         "Hope this helps!",
+        "摘要给出了部分答案：2023年的价格。",
+        "摘要指出答案：3分钟。",
+        "摘要给出了答案：3片，每日一次。",
     ],
 )
 def test_comparisons_topics_and_remarks_behind_an_object_are_harmless(beside: str) -> None:
