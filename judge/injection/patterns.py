@@ -82,6 +82,7 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"\b(?:your|the only (?:correct|valid|acceptable)|the(?= grade| verdict)) {ANSWER} (?:is|should be|must be|has to be):? BEST_END",
         r"NO_EXERCISE\bthe {expected} (?:output|answer) is:? [\"'“‘]?{yes|relevant}END",
         r"{prefer|choose|favor|favour} the {engine|list|ranking} (?:that|which|with)\b~30\bthis\b",
+        r"\b(?:just|simply) {label|mark|call} (?:it|this) (?:as )?(?:\w+ )?BEST_END",
         r"\bany {lower} {grade|score|rating}",
         # To the assessor: what it is, what it was, what it becomes.
         r"{pretend|imagine|let's play|developer mode|you are now}~~80\b(?:full marks|rubric|graders?|graded?(?! (?:your|the|my|our)\b)"
@@ -181,6 +182,8 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"{摘要|本文|本页}~6{与用户|与查询}~6相关(?!性)",
     ),
     "fence": (
+        r"\[ ?{end data} ?\] ?\[ ?begin {instruction|instructions} ?\]",
+        r"(?<!不){可信指令|信任的指令|系统指令}[:：]~~10(?:评(?![估价测论审])|满分|等级)",
         r"\"{role}\" ?: ?\"(?:assistant|system)\"[^}]{0,60}\\\"grade\\?\" ?:",
         r"(?:^|\n){role}: ?(?:system|assistant)\ncontent:~~80\bgrade\b",
     ),
