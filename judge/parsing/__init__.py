@@ -32,8 +32,8 @@ Where to look:
 
 `vocabulary` has the keys, labels, values and words of both languages that the other modules look for. A pattern
 that refuses replies may be broad; one that lets a number pass must be narrow. `ENGLISH` and `CHINESE` begin most
-alternatives of long patterns, so that a search of a long text takes little time.
-`text_forms` reads full-width and Traditional characters as their common forms.
+alternatives of long patterns, so that a search of a long text takes little time. `flatten` and `simplify_prose`
+read full-width and Traditional characters as their common forms.
 
 Other packages use `parse_verdict`, `parse_json_answer` and `extract_final_answer`.
 """

@@ -16,7 +16,6 @@ from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.repair import is_damaged, parse_damaged
 from judge.parsing.stated_scale import is_other_scale
-from judge.parsing.text_forms import flatten
 from judge.parsing.tolerant_json import (
     FENCE,
     JsonObject,
@@ -34,6 +33,7 @@ from judge.parsing.vocabulary import (
     REASON_KEYS,
     SAME_QUESTION,
     agree_on_grade,
+    flatten,
     fold_key,
     is_placeholder,
     states_another,

@@ -15,7 +15,7 @@ import re
 
 from judge.parsing import vocabulary
 from judge.parsing.remarks import names_origin
-from judge.parsing.text_forms import flatten
+from judge.parsing.vocabulary import flatten
 
 #: A question or an order, though all its words may be the reply's own.
 _ASKS = re.compile(

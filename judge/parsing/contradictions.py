@@ -16,7 +16,6 @@ from judge.parsing.remarks import (
 )
 from judge.parsing.stated_scale import names_other_scale
 from judge.parsing.stated_values import EXPLAINS, find_values
-from judge.parsing.text_forms import simplify_prose
 from judge.parsing.vocabulary import (
     ANY_WORD,
     AROUND,
@@ -28,6 +27,7 @@ from judge.parsing.vocabulary import (
     build_label_pattern,
     find_value,
     is_contrary,
+    simplify_prose,
 )
 from judge.records import Scale
 

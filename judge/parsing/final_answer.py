@@ -8,10 +8,9 @@ import msgspec
 
 from judge.errors import ReplyParseError
 from judge.files.json_text import make_object
-from judge.parsing.text_forms import flatten
 from judge.parsing.tolerant_json import FENCE, Scan, is_strict, scan_objects
 from judge.parsing.verdict import MAX_SOUND_CHARS
-from judge.parsing.vocabulary import ANY_KEY, QUOTED_KEY, QUOTES
+from judge.parsing.vocabulary import ANY_KEY, QUOTED_KEY, QUOTES, flatten
 from judge.records import is_complete_reply
 
 Answer = TypeVar("Answer")

@@ -12,7 +12,6 @@ from judge.parsing.contradictions import contradicts
 from judge.parsing.final_answer import strip_fence
 from judge.parsing.remarks import has_correction, is_offset, is_refusal, is_rounded
 from judge.parsing.stated_scale import drop_own_scale, names_other_scale
-from judge.parsing.text_forms import flatten
 from judge.parsing.vocabulary import (
     AROUND,
     LABEL_LEAD,
@@ -20,6 +19,7 @@ from judge.parsing.vocabulary import (
     SOURCE_WORDS,
     build_label_pattern,
     find_value,
+    flatten,
     is_contrary,
     parse_value,
 )

@@ -8,8 +8,16 @@ it another subject: "rounded from 2.4" and "rounded corners", "says the page" an
 import re
 from collections.abc import Callable, Sequence
 
-from judge.parsing.text_forms import flatten, simplify_prose
-from judge.parsing.vocabulary import ANSWER_WORDS, AROUND, CHINESE, ENGLISH, EXAMPLE_WORDS, PARTY_WORDS
+from judge.parsing.vocabulary import (
+    ANSWER_WORDS,
+    AROUND,
+    CHINESE,
+    ENGLISH,
+    EXAMPLE_WORDS,
+    PARTY_WORDS,
+    flatten,
+    simplify_prose,
+)
 from judge.records import Scale
 
 _SENTENCE = re.compile(

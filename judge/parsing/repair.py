@@ -15,7 +15,6 @@ from judge.parsing.attribution import is_disowned, may_wrap
 from judge.parsing.contradictions import contradicts, find_doubt
 from judge.parsing.remarks import is_refusal
 from judge.parsing.stated_scale import is_other_scale
-from judge.parsing.text_forms import flatten, unescape
 from judge.parsing.tolerant_json import FENCE, PROSE_BRACES, Scan
 from judge.parsing.vocabulary import (
     ANY_KEY,
@@ -25,7 +24,9 @@ from judge.parsing.vocabulary import (
     QUOTES,
     agree_on_grade,
     find_value,
+    flatten,
     states_another,
+    unescape,
 )
 from judge.records import Scale, ScaleName, Verdict
 

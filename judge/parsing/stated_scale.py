@@ -6,7 +6,7 @@ scale says nothing: its numbers are no values.
 
 import re
 
-from judge.parsing.text_forms import flatten, simplify_prose
+from judge.parsing.vocabulary import flatten, simplify_prose
 from judge.records import Scale
 
 _WORDS = {"zero": 0, "one": 1, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10, "hundred": 100} | dict(

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from judge.parsing.text_forms import flatten, unescape
+from judge.parsing.vocabulary import flatten, unescape
 
 #: The mark of a Markdown fence, with the language behind the first one.
 FENCE = r"(?:```|~~~)\w{0,10}"
