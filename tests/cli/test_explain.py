@@ -55,7 +55,7 @@ def test_the_worst_queries_are_explained_and_paid_once(tmp_path: Path) -> None:
         calls = len(server.requests)
         explained = [request for request in server.requests if is_explanation(request)]
         assert len(explained) == 4
-        assert "explanations: 4 questions" in run.stderr
+        assert "explanations: 4 to do" in run.stderr
         known = run_judge("estimate", *words[1:], "--out", out).stdout
         assert "explain: known answers: 4; no question is left\n" in known
         again = run_judge(*words, "--out", out)

@@ -60,7 +60,7 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     assert first.returncode == 0, first.stderr
     assert len(server.requests) == 14
     assert "at most 14 questions, about" in first.stdout
-    assert "comparisons of lists: 14 questions" in first.stderr
+    assert "comparisons of lists: 14 to do" in first.stderr
     before = (run / "summary.json").read_text()
     again = run_judge(*words)
     estimate, result = first.stdout.split("\n", 1)
