@@ -136,7 +136,7 @@ def _make_row_format(config: Config) -> RowFormat:
                     fields=SeparatedNames(COLUMN_FIELDS),
                     suggestion=Message("; did you mean {name!r}?", name=f"{column}={name}")
                     if column in COLUMN_FIELDS
-                    else suggest_name(name, COLUMN_FIELDS),
+                    else suggest_name(name, COLUMN_FIELDS if column else ()),
                 )
             if columns[name] != column or list(columns.values()).count(column) > 1:
                 raise InputError(

@@ -40,7 +40,7 @@ def check_together(config: Config) -> None:
         )
     if not 1 <= config.grading.relevant_from <= config.grading.top:
         raise InputError(
-            "--relevant-from is {value!r}; with {scale} it is 1 to {top}",
+            "--relevant-from is {value!r}; it must be 1 or more, and {scale} ends at {top}",
             value=config.relevant_from,
             scale=OptionName(f"--scale {config.scale}"),
             top=config.grading.top,

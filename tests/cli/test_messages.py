@@ -145,6 +145,7 @@ def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
             ("--columns", "nonsense"),
             "--columns has 'nonsense'; it must name a field and its column, such as --columns snippet=COLUMN",
         ),
+        (("--columns", "snippet"), "reference, snippet, title, url\n"),
         (("--columns", "snippet=no"), "field 'no' is missing; the row has the fields"),
         (("--columns", "snipet=text"), "a field is one of date, docno, "),
         (
@@ -160,7 +161,7 @@ def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
 def test_an_option_is_named_as_it_is_typed(words: tuple[str, str], expected: str, tmp_path: Path) -> None:
     result = run_judge("run", write_dataset(tmp_path), "-m", "lexical", *words, "--out", tmp_path / "x")
     assert result.returncode == 2
-    (line,) = result.stderr.splitlines()
+    (line,) = result.stderr.splitlines(keepends=True)
     assert expected in line
 
 

@@ -291,14 +291,14 @@ def test_values_in_a_message_are_not_words_of_the_file(folder: Path) -> None:
         (
             "relevant_from = 2",
             {"scale": "binary"},
-            "relevant_from is 2; with --scale binary it is 1 to 1",
-            "relevant_from 的值为 2；使用 --scale binary 时应为 1 到 1",
+            "relevant_from is 2; it must be 1 or more, and --scale binary ends at 1",
+            "relevant_from 的值为 2；应不小于 1，且 --scale binary 最高为 1",
         ),
         (
             "scale = 'binary'",
             {"relevant_from": 2},
-            '--relevant-from is 2; with scale = "binary" it is 1 to 1',
-            '--relevant-from 的值为 2；使用 scale = "binary" 时应为 1 到 1',
+            '--relevant-from is 2; it must be 1 or more, and scale = "binary" ends at 1',
+            '--relevant-from 的值为 2；应不小于 1，且 scale = "binary" 最高为 1',
         ),
         (
             "assessor = 'deepeval'",
