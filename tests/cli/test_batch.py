@@ -346,7 +346,11 @@ def test_a_refused_batch_is_explained_and_submitted_again(tmp_path: Path) -> Non
     ("model", "more", "says"),
     [
         ("lexical", (), "lexical has no Batch API; omit --batch, or use openai:NAME or dashscope:NAME"),
-        ("openai:m", ("--assessor", "deepeval"), "--assessor deepeval has its own prompts and asks one request at a time; omit"),
+        (
+            "openai:m",
+            ("--assessor", "deepeval"),
+            "--assessor deepeval has its own prompts and asks one request at a time; omit",
+        ),
     ],
 )
 def test_a_model_without_a_batch_api_is_named_before_anything_is_paid(
