@@ -103,6 +103,11 @@ def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tu
         (415, "Content-Type", reads or content_type == "application/json"),
         (400, "Content-Length", values.get(b"content-length", "0").isdigit()),
     ):
+        if not is_accepted and header == "X-Judge-Token":
+            # All that a person can do wrong: to open the page without the part of its address behind "#".
+            return status, Message(
+                "the token is missing or wrong: open the address that judge annotate printed, in this tab"
+            )
         if not is_accepted:
             return status, Message(
                 "the header {header} is missing or wrong: open the address that judge annotate printed, in"

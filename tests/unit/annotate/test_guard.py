@@ -153,6 +153,11 @@ def test_a_forged_header_is_refused_and_writes_nothing(
             "请求头 Origin 缺失或不正确：请在此标签页中打开 judge annotate 输出的地址",
         ),
         (
+            {"change": {"X-Judge-Token": "none of ours"}},
+            "the token is missing or wrong: open the address that judge annotate printed, in this tab",
+            "令牌缺失或不正确：请在此标签页中打开 judge annotate 输出的地址",
+        ),
+        (
             {"start": "PUT /label HTTP/1.1"},
             "the method is 'PUT'; it must be GET or POST",
             "请求方法为 'PUT'，必须为 GET 或 POST",
