@@ -236,7 +236,7 @@ _NO_CONCLUSION = (
 _INPUT = re.compile(
     r"(?m)^[^\w\n]{0,6}(?:(?:user(?:'s)? )?query|reference(?: answer)?|title|(?:用户的?)?查询词?|参考答案|标题)[^\w\n]{0,4}:"
     rf"{_NO_CONCLUSION}{{0,200}}$|(?:{ENGLISH}(?:query|user|snippet|page|title)|{CHINESE}(?:查询|用户|摘要|网页|标题))"
-    r"(?:[^\n.。:\"“”]{0,24}:?|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}])[^\"“”\n]{1,200}[\"”]"
+    r"(?:[^\n.。:\"“”]{0,24}:?|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}]|(?:[0-9]|yes|no|[是否])[\"”])[^\"“”\n]{1,200}[\"”]"
     rf"|{ENGLISH}user (?:searche[sd]|asks|asked|looks?) for (?:(?![.,]){_NO_CONCLUSION}){{1,80}}(?=[.,]|$)"
     rf"|(?:{ENGLISH}reference answer|参考答案)\s?(?:is|says|[是为])(?:(?![.。,;]){_NO_CONCLUSION}){{1,40}}(?=[.。,;]|$)",
 )
@@ -247,7 +247,7 @@ _IGNORED_DEMAND = re.compile(
     rf"(?:{PARTY_WORDS}|{ENGLISH}(?:instruct|inject|attack)\w*|指令|注入)[^,;:.。\n0-9]{{0,20}}?(?:\b(?:tr(?:y|ies|ied)|attempt(?:s|ed)?|wants?|wanted|says?"
     r"|said|tells?|told|asks?|asked|demands?|demanded|instruct(?:s|ed)?|orders?|ordered)(?: \w+){0,3}? to\b|\b(?:demand(?:s|ed)?|asks? for|asked for)\b|试图|企图|要求|想要?|诱导|强制|命令)"
     r"(?:(?!\b(?:but|so|i|we|is|yet)\b)[^,;:.。\n0-9我但])"
-    rf"{{1,30}}(?:{_VALUE})[\"'”」]?(?:,? (?:which|but)|[,;.。]?)\s?(?:(?:this|that|it)(?: (?:is|was))? |(?:and )?(?:i|we) (?:have )?|[我已均])"
+    rf"{{1,30}}(?:{_VALUE})[\"'”」]?(?:,? (?:which|but)(?: (?:is|was))?|[,;.。]?)\s?(?:(?:this|that|it)(?: (?:is|was))? |(?:and )?(?:i|we) (?:have )?|[我已均])"
     rf"{{0,2}}(?:{_IGNORES})"
     r"(?: (?:that|this|it|the (?:instruction|request|demand|attempt)))?(?=\s?(?:[,;.。!\n]|$))",
 )
