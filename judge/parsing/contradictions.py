@@ -49,10 +49,6 @@ _RUBRIC = re.compile(
     )
     + r"|评分标准\s?:\s?(?:3[^0-9\n。]{2,20}2[^0-9\n。]{2,20}1[^0-9\n。]{2,20}0|0[^0-9\n。]{2,20}1[^0-9\n。]{2,20}2[^0-9\n。]{2,20}3)[^0-9\n。]{2,20}"
 )
-#: The rubric of the binary scale, a line a value.
-_BINARY_RUBRIC = re.compile(
-    r"(?m)^\W{0,4}yes\s?:[^\n]{8,}\n\W{0,4}no\s?:[^\n]{8,}$|^\W{0,4}no\s?:[^\n]{8,}\n\W{0,4}yes\s?:[^\n]{8,}$"
-)
 #: A name that ends with a number, in the midst of a sentence: "a Tesla Model 3".
 _NAME = re.compile(
     r"(?:(?<=[a-z] )|(?<=[\u4e00-\u9fff]))(?!Grade|Score|Rating|Verdict|Answer|Final|Level|Label|Relevance|JSON|So\b|I\b)[a-z]?[A-Z][A-Za-z]+ ?[0-9](?![0-9.]?[0-9])",
@@ -279,7 +275,7 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
         if _ANY_GRADE.search(flat):  # each match has one, and the search takes long in a long text
             flat = _THRESHOLD.sub(reject, TOO_HIGH_OR_LOW.sub(reject, flat))
         return flat, rejected
-    flat = _CONCESSION.sub(" ", _BINARY_RUBRIC.sub("\n", flat))
+    flat = _CONCESSION.sub(" ", flat)
     has_items = "?" in flat or ":" in flat  # without them, the search takes long in a long text
     if has_items and len({item["value"] in "yes是" for item in _CHECKLIST_ITEM.finditer(flat)}) > 1:
         flat = _CHECKLIST_ITEM.sub("\n", flat)

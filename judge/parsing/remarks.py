@@ -232,13 +232,14 @@ _NO_CONCLUSION = (
     r"(?:(?!\b(?:so|thus|hence|therefore|then|but|actually|wait|instead|should be|final|right|correct|wrong)\b|(?:grade|score|rating|verdict|等级|判定|评分|结论)\s?(?:is|[:=是为])"
     r"|因此|所以|故|但|应[该当为是判给评]|[-=]>|→)[^\n])"
 )
-#: The query, the snippet or the reference once more, whose numbers and words are no values.
+#: The query, the snippet, the reference or the binary rubric once more: no values.
 _INPUT = re.compile(
     r"(?m)^[^\w\n]{0,6}(?:(?:user(?:'s)? )?query|reference(?: answer)?|title|(?:用户的?)?查询词?|参考答案|标题)[^\w\n]{0,4}:"
     rf"{_NO_CONCLUSION}{{0,200}}$|(?:{ENGLISH}(?:query|user|snippet|page|title)|{CHINESE}(?:查询|用户|摘要|网页|标题))"
     r"(?:[^\n.。:\"“”]{0,24}:?|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}]|(?:[0-9]|yes|no|[是否])[\"”])[^\"“”\n]{1,200}[\"”]"
     rf"|{ENGLISH}user (?:searche[sd]|asks|asked|looks?) for (?:(?![.,]){_NO_CONCLUSION}){{1,80}}(?=[.,]|$)"
-    rf"|(?:{ENGLISH}reference answer|参考答案)\s?(?:is|says|[是为])(?:(?![.。,;]){_NO_CONCLUSION}){{1,40}}(?=[.。,;]|$)",
+    rf"|(?:{ENGLISH}reference answer|参考答案)\s?(?:is|says|[是为])(?:(?![.。,;]){_NO_CONCLUSION}){{1,40}}(?=[.。,;]|$)"
+    rf"|^\W{{0,4}}(?:yes\s?:{_NO_CONCLUSION}{{8,}}\n\W{{0,4}}no|no\s?:{_NO_CONCLUSION}{{8,}}\n\W{{0,4}}yes)\s?:{_NO_CONCLUSION}{{8,}}$",
 )
 _VALUE = r"[0-9]\s?[分级]?|yes|no|[是否]"
 _IGNORES = r"(?:ignor|disregard|dismiss)(?:e|ed|ing)?\b|(?:do|did|will) not (?:follow|obey|heed)\b|忽略了?|无视|不予?(?:理会|采纳|执行|听从)"
@@ -304,7 +305,7 @@ def has_correction(text: str, grade: int, scale: Scale) -> bool:
 
 
 def drop_input(flat: str) -> str:
-    """Return simplified prose without what it repeats of the query, the snippet and the reference."""
+    """Return simplified prose without what it repeats of the query, snippet, reference and rubric."""
     return _INPUT.sub(" ", flat)
 
 

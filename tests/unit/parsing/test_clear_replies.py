@@ -399,6 +399,16 @@ def test_prose_that_says_the_verdict_again_is_harmless_on_both_sides() -> None:
             BINARY,
             1,
         ),
+        (
+            '{"reason": "r", "verdict": "yes"}\n\nyes：相关，答案的一部分\nno：离题、没有帮助、重复查询',
+            BINARY,
+            1,
+        ),
+        (
+            '{"reason": "r", "verdict": "yes"}\n\nyes: it is on the topic\nno: the final verdict, no price',
+            BINARY,
+            None,
+        ),
         ("参考答案：是\n" + '{"reason": "r", "verdict": "no"}', BINARY, 0),
         ('{"reason": "r", "verdict": "no"}\n\nReference answer: Yes', BINARY, 0),
         ('The query is "coffee: yes or no".\n{"reason": "r", "verdict": "no"}', BINARY, 0),
