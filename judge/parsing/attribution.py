@@ -136,10 +136,11 @@ _ABOUT_OBJECT = re.compile(
 _IS_OBJECT = re.compile(
     r"(?i)\babove\b|\b(?:json|object|output|verdict|grade)\b|以上|上[面述]|[该此这]个?(?:json|对象|答案|结果|等级|判定)"
 )
-#: A short note right behind an object, in brackets or behind a dash or a comment mark, that names no lack.
+#: A short note right behind an object, in brackets or behind a dash or a comment mark, that names no lack. A list
+#: is no note.
 _NOTE = re.compile(
     r"\A(?:\W*[(\[【]|[^\w\n]*(?:[-–—]+|//|#|<-|←)|\W*[–—]+)[ \t]*+(?!lacks?\b|missing\b|no\b|[0-9]{1,2} [A-Za-z]{3,9} [0-9]{4}\b|缺|没有"
-    r"|未)(?P<note>[^()\[\]【】.。!?\n]{1,24})[)\]】]?[ \t]*[.。]?[ \t]*(?:\n|\Z)"
+    r"|未)(?P<note>[^()\[\]【】.。!?\n]{1,24})[)\]】]?[ \t]*[.。]?[ \t]*(?:\n(?!\s*[-*•] )|\Z)"
 )
 _CLAUSE_END = re.compile(r"(?i)[,;]|\b(?:because|since|as)\b|(?<=justified|warranted|supported) by\b|因为")
 _IS_EXPLAINED = re.compile(f"(?i){vocabulary.MEANING_WORDS}|{vocabulary.OWN_WORDS}")
