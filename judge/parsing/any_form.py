@@ -11,7 +11,7 @@ from itertools import pairwise, takewhile
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_disowned, may_wrap
 from judge.parsing.contradictions import contradicts, find_doubt
-from judge.parsing.final_answer import extract_final_answer
+from judge.parsing.final_answer import extract_final_answer, strip_fence
 from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.repair import is_damaged, parse_damaged
@@ -64,8 +64,9 @@ def parse_any(text: str, scale: Scale, finish_reason: str | None) -> Verdict:
     """Return the verdict of a reply as `parse_verdict` does."""
     cut = not is_complete_reply(finish_reason)
     answer = extract_final_answer(text, cut=cut)
-    if not cut and QUOTED_KEY.match(answer) and not re.search("[{}｛｝]", answer):
-        answer = f"{{{answer},}}"  # the comma is no strict JSON, so the verdict counts as repaired
+    members = strip_fence(answer)
+    if not cut and QUOTED_KEY.match(members) and not re.search("[{}｛｝]", members):
+        answer = f"{{{members},}}"  # the comma is no strict JSON, so the verdict counts as repaired
     scan = scan_objects(answer)
     if cut and "{" in flatten(answer) and not _OBJECT_FIRST.match(answer):
         raise ReplyParseError("truncated", "the reply was cut off, perhaps before its own object")

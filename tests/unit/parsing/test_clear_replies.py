@@ -423,6 +423,8 @@ def test_prose_that_says_the_verdict_again_is_harmless_on_both_sides() -> None:
         ('{"reason": "r", "relevance": 2, "usefulness": 1}', GRADED, None),
         ('{"reason": "r", "score": 2}', GRADED, None),
         ('"reason": "r", "grade": 2', GRADED, 2),
+        ('```json\n"reason": "r",\n"grade": 2\n```', GRADED, 2),
+        ('The snippet has:\n```json\n"reason": "r", "grade": 2\n```', GRADED, None),
         ('{"reason": "r", "grade": 2, "score": "three"}', GRADED, None),
         ('{"reason": "r", "grade": "two", "relevance": "zero"}', GRADED, None),
         ('{"reason": "r", "grade": 2, "score": "two"}', GRADED, 2),
