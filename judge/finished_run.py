@@ -23,7 +23,6 @@ from judge.messages import BilingualMessage, Message, NameList
 from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import RecordedOptions, load_run, load_summary, read_options
-from judge.runs.query_entries import iter_query_entries
 from judge.runs.record_json import is_outdated, summary_from_json, to_json
 from judge.runs.results_file import StoredEntries, read_query_entries
 from judge.runs.run_result import RunResult
@@ -70,7 +69,7 @@ def export_run(folder: RunFolder, result: RunResult, *, with_report: bool = True
     summary = result.summary
     entries, trec = StoredEntries(folder.path), export.TrecFiles(folder, result)
     queries = ReportQueries(summary, entries.read) if with_report else None
-    for entry in iter_query_entries(result, result.scores):  # each is made once for all files
+    for entry in export.iter_query_entries(result, result.scores):  # each is made once for all files
         entries.add(entry)
         trec.add(entry)
         if queries:

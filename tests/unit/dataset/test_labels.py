@@ -13,8 +13,7 @@ from judge.errors import InputError
 from judge.measure.measures import parse_measures
 from judge.messages import cut_value
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pool, Scale, ScaleName
-from judge.runs.export import format_qrels
-from judge.runs.query_entries import iter_query_entries
+from judge.runs.export import format_qrels, iter_query_entries
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 

@@ -9,7 +9,7 @@ from judge.analysis.label_agreement import LabelAgreement, compare_with_labels
 from judge.analysis.summary import Summary
 from judge.measure.intervals import StatisticValue
 from judge.report.charts import Chart, ChartData, draw_charts
-from judge.runs.query_entries import iter_query_entries
+from judge.runs.export import iter_query_entries
 from judge.runs.results_file import QueryEntry
 from tests.unit.analysis.labelled import make_people, make_run
 
