@@ -275,14 +275,14 @@ def sidebyside(
     from the run. The result is added to the run's files.
     """
     from judge import api, list_comparison
-    from judge.cli.render import assessor_tables, dimension_tables
+    from judge.cli.render import assessor_tables, run_tables
     from judge.cli.render.tables import print_parts
 
     config = api.add_model(_to_config(list_typed_options(context), toml), run)
     estimate = list_comparison.estimate_comparison(config, run, a, b)
     print_parts([assessor_tables.describe_questions("sidebyside", estimate)])
     summary = list_comparison.add_comparison(config, run, a, b, make_progress_listener())
-    print_parts(dimension_tables.iter_dimension_parts(Message("sidebyside"), summary, (a, b)))
+    print_parts(run_tables.iter_dimension_parts(Message("sidebyside"), summary, (a, b)))
 
 
 @takes_options(model_path="judge.config.collect:CollectConfig")

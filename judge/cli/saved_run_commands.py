@@ -106,14 +106,14 @@ def align(
     Shows whether it ranks relevant snippets higher on queries that it was not trained on.
     """
     from judge import api
-    from judge.cli.render import dimension_tables
+    from judge.cli.render import run_tables
     from judge.cli.render.tables import print_parts
 
     summary = api.align(run, embeddings, seed=seed, **list_typed_options(context))
     if json:
         print_json(summary)
         return
-    print_parts(dimension_tables.iter_alignment_parts(summary, run))
+    print_parts(run_tables.iter_alignment_parts(summary, run))
 
 
 def report(run: RunFolderArgument, opens: OpenOption = False) -> None:
