@@ -23,8 +23,8 @@ from judge.config.toml_file import TomlTable
 from judge.errors import RequestRejected, SetupError
 from judge.files.json_text import dump_json
 from judge.messages import Message, OptionName
-from judge.models.body_limits import ACCEPTED, BodyRefused, BodyTooLarge, read_body
 from judge.models.error_mapping import make_connection_error, make_transport_error, shorten
+from judge.models.http_responses import ACCEPTED, BodyRefused, BodyTooLarge, read_body
 from judge.models.redaction import mask, redact
 from judge.models.server import Proxy, ServerAccess, find_proxy, find_proxy_secrets
 

@@ -5,9 +5,8 @@
     rerank, decision_model, lexical  models without a written reply: scores, log-probabilities, shared terms
     server, redaction                the address, the key and the proxy of a server; secrets in texts
     http_connections                 HTTP requests of chat models and rerankers
-    body_limits                      read the body of a response within a limit
+    http_responses                   read a body within a limit, and how long a server asks to wait
     chat_messages, error_mapping     read the completion in a response, or the error
-    retry_after                      reads how long a server asks to wait
     negotiation                      drop the parameters that a server refuses
     batch_api, openai_batches        the Batch API: its protocol, and that of OpenAI
     worker_model, ray_cluster        send requests from other machines

@@ -22,8 +22,8 @@ from judge.errors import (
     iterate_causes,
 )
 from judge.messages import Message
+from judge.models.http_responses import parse_number, read_retry_after, read_wait
 from judge.models.redaction import mask
-from judge.models.retry_after import parse_number, read_retry_after, read_wait
 from judge.models.server import find_proxy, find_proxy_secrets, is_dashscope, redact_url
 
 #: Maximum number of characters of a message from a server.

@@ -22,7 +22,6 @@ import msgspec
 
 from judge.errors import explain_error
 from judge.messages import Message
-from judge.models.body_limits import ACCEPTED, MAX_BYTES, BodyRefused, LimitedReader, read_body
 from judge.models.chat_messages import parse_response
 from judge.models.error_mapping import (
     ErrorResponse,
@@ -32,6 +31,7 @@ from judge.models.error_mapping import (
     make_timeout_error,
     make_transport_error,
 )
+from judge.models.http_responses import ACCEPTED, MAX_BYTES, BodyRefused, LimitedReader, read_body
 from judge.models.server import NO_KEY, Proxy, Server, find_proxy
 from judge.records import JsonDict
 

@@ -20,9 +20,9 @@ from judge.errors import AccountError, iterate_causes
 from judge.messages import Message
 from judge.models import error_mapping
 from judge.models.batch_api import MAX_REQUESTS, BatchLine, BatchStatus, BatchTerms
-from judge.models.body_limits import ACCEPTED, MAX_BYTES, BodyRefused, read_limited
 from judge.models.chat_messages import as_mapping, build_messages, parse_response, read_chat_completion
 from judge.models.error_mapping import JsonBody
+from judge.models.http_responses import ACCEPTED, MAX_BYTES, BodyRefused, read_limited
 from judge.models.negotiation import Negotiation, RequestParams
 from judge.models.redaction import mask, redact
 from judge.models.server import NO_KEY, Server, find_proxy, is_dashscope

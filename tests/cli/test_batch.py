@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from judge.models.body_limits import MAX_BYTES
+from judge.models.http_responses import MAX_BYTES
 from judge.records import Usage
 from tests.support.batch_server import BatchRules, BatchServer
 from tests.support.cases import check_each

@@ -11,7 +11,7 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient, PairPermit
 from judge.client.retry import RequestLimits
 from judge.errors import CallError, RetryableError, RunIncomplete
-from judge.models.retry_after import read_retry_after
+from judge.models.http_responses import read_retry_after
 from judge.records import GRADED, Call, Completion, Prompt, Usage
 from tests.fault_injection.servers import LimitedServer, Request
 from tests.support import virtual_time

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from judge.errors import AccountError, CallError, RequestRejected, RetryableError
 from judge.models.chat_messages import parse_response, read_chat_completion
 from judge.models.error_mapping import DETAIL_LENGTH, ErrorResponse, classify, shorten
+from judge.models.http_responses import read_retry_after, read_wait
 from judge.models.redaction import mask
-from judge.models.retry_after import read_retry_after, read_wait
 from tests.support.cases import check_each
 
 ERRORS = [

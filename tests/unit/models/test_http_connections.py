@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from judge.models.body_limits import BodyRefused
 from judge.models.http_connections import (
     Http1Connections,
     HttpResponse,
     NotConnected,
     ProxiedConnections,
 )
+from judge.models.http_responses import BodyRefused
 from judge.models.server import Proxy
 from tests.support.cases import check_each
 from tests.support.server_thread import reserve_unused_address

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from judge.errors import NoResponse
-from judge.models.body_limits import ACCEPTED, MAX_BYTES, BodyRefused, read_limited
+from judge.models.http_responses import ACCEPTED, MAX_BYTES, BodyRefused, read_limited
 from tests.support.cases import check_each
 from tests.support.fake_server import Reply
 from tests.support.scaling import MOST, measure_growth
