@@ -19,7 +19,7 @@ from judge.measure.numeric import Floats
 from judge.models.error_mapping import ErrorResponse, classify, make_transport_error
 from judge.models.http_connections import HttpConnections
 from judge.models.providers import DASHSCOPE, OPENAI, check_embeddings
-from judge.models.rerank import check_sentence_transformers, load_sentence_transformer
+from judge.models.scoring_models import check_sentence_transformers, load_sentence_transformer
 from judge.models.server import ServerAccess
 
 if TYPE_CHECKING:

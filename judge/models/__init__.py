@@ -2,7 +2,7 @@
 
     providers                        the protocol, the providers, and the model that a name stands for
     openai, dashscope, langchain     adapters of chat models
-    rerank, decision_model, lexical  models without a written reply: scores, log-probabilities, shared terms
+    scoring_models, lexical          models without a written reply: scores, log-probabilities, shared terms
     server, redaction                the address, the key and the proxy of a server; secrets in texts
     http_connections                 HTTP requests of chat models and rerankers
     http_responses                   read a body within a limit, and how long a server asks to wait

@@ -151,7 +151,7 @@ def _open_decision_model(
     top_logprobs: int,
 ) -> Model:
     """Return a decision model; its server gives the log-probabilities of `top_logprobs` tokens."""
-    from judge.models.decision_model import DecisionModel
+    from judge.models.scoring_models import DecisionModel
 
     sampling = replace(sampling, max_tokens=1, thinking=False)
     return DecisionModel(
@@ -160,13 +160,13 @@ def _open_decision_model(
 
 
 def _open_reranker(name: str, access: ServerAccess, _: Sampling, *, provider: str, service: Service) -> Model:
-    from judge.models.rerank import Reranker
+    from judge.models.scoring_models import Reranker
 
     return Reranker(provider, name, access.open_server(service))
 
 
 def _open_local_reranker(name: str, _: ServerAccess, __: Sampling) -> Model:
-    from judge.models.rerank import LocalReranker
+    from judge.models.scoring_models import LocalReranker
 
     return LocalReranker(name)
 

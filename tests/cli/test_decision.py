@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge.models.decision_model import TOKENS, read_probabilities
+from judge.models.scoring_models import TOKENS, read_probabilities
 from judge.records import Judgment
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each

@@ -9,7 +9,7 @@ import pytest
 
 from judge.errors import CallError, RequestRejected, SetupError
 from judge.models.providers import Model, open_model
-from judge.models.rerank import LocalReranker, check_sentence_transformers
+from judge.models.scoring_models import LocalReranker, check_sentence_transformers
 from judge.models.server import ServerAccess
 from judge.records import Usage
 from tests.support.cases import check_each
