@@ -21,8 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from judge.annotate.guard import Policy, choose_translator, find_refusal
 from judge.annotate.label_log import LabelDecision
-from judge.annotate.page_records import PageAnswer, PageState
-from judge.annotate.session import AnnotationSession, LabelConflict
+from judge.annotate.session import AnnotationSession, LabelConflict, PageAnswer, PageState
 from judge.errors import InputError, StoreError
 from judge.files.json_text import dump_json, make_object
 from judge.messages import Message

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.annotate import session
-from judge.annotate.page_records import ShownPair
+from judge.annotate.session import ShownPair
 from judge.dataset.pool import build_pool, pool_dataset
 from judge.errors import InputError
 from judge.measure.ppi import draw_queries_to_label as draw
