@@ -4,6 +4,6 @@
 - `analyse_run`: its summary; `summary`, `dimension_summary`: the records of summary.json.
 - `failure_advice`: why grades are missing, and what a user can do.
 - `shared_vendors`: assessors and engines of one vendor.
-- `combine_runs`: several runs as one; `grade_shift`: whether their grades mean the same.
+- `combine_runs`: several runs as one, and whether their grades mean the same.
 - `label_agreement`: the assessor against labels; `pair_plan`, `planned_order`: labels on drawn pairs.
 """

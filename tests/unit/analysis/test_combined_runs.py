@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from judge.analysis.combine_runs import CombinedRuns, combine_runs
-from judge.analysis.grade_shift import GradeShift
+from judge.analysis.combine_runs import CombinedRuns, GradeShift, combine_runs
 from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import LabelUse
 from judge.dataset.pool import pool_dataset
