@@ -9,9 +9,8 @@
     facts                    facts of a run
     result_tables            the tables, which the terminal shows too
     comparison_sentences     how engines compare
-    run_warnings             flagged, failed and unjudged results, and what means leave out
+    run_warnings             flagged, failed and unjudged results, what means leave out, and self-tests
     assessor_sentences       what is known of the assessors
-    selftest_sentences       their self-tests
     display_text             texts and numbers as a page shows them
     charts                   the charts, one module for each kind
 

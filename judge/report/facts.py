@@ -12,7 +12,7 @@ from judge.measure.ppi import CorrectedOutcome
 from judge.messages import Bilingual, Translator, build_text, build_texts, make_text
 from judge.pricing.costs import Cost, RunCost
 from judge.records import MIN_COVERAGE
-from judge.report import assessor_sentences, selftest_sentences
+from judge.report import assessor_sentences, run_warnings
 from judge.report.display_text import (
     describe_unanswered_calls,
     escape_hidden,
@@ -85,7 +85,7 @@ def iter_facts(
         (make_text("panel"), assessor_sentences.describe_panel),
         (
             make_text("self-test"),
-            partial(selftest_sentences.describe_selftests, min_coverage=extras.min_coverage),
+            partial(run_warnings.describe_selftests, min_coverage=extras.min_coverage),
         ),
         (make_text("labels"), assessor_sentences.describe_labels),
         (make_text("controls"), assessor_sentences.describe_controls),

@@ -16,7 +16,7 @@ from judge.errors import JUDGMENT_ERRORS
 from judge.flags import FLAGS, UNKNOWN_TEXT
 from judge.injection.patterns import INJECTION_FLAGS
 from judge.messages import Bilingual, Translator, build_text, build_texts, make_text
-from judge.report import assessor_sentences, facts, result_tables, run_warnings, selftest_sentences
+from judge.report import assessor_sentences, facts, result_tables, run_warnings
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.comparison_sentences import (
@@ -157,7 +157,7 @@ def _warn_missing(t: Translator, summary: Summary, min_coverage: float) -> Itera
 def _iter_alarms(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield why the answer may be wrong."""
     yield run_warnings.warn_flagged(t, summary)
-    yield from selftest_sentences.warn_unreliable(t, summary)
+    yield from run_warnings.warn_unreliable(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
 
 

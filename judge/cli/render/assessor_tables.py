@@ -17,7 +17,7 @@ from judge.report.display_text import (
     format_share,
 )
 from judge.report.facts import describe_cost
-from judge.report.selftest_sentences import MAX_WRONG, list_wrong_grades
+from judge.report.run_warnings import MAX_WRONG, list_wrong_grades
 from judge.selftest.probes import RELEVANT_KINDS
 from judge.selftest.selftest_run import PLAIN_PROMPT, RUN_PROMPT, SelfTest
 from judge.selftest.stored_selftests import PromptResult

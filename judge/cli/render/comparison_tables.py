@@ -14,7 +14,7 @@ from judge.measure.numeric import rank_engines
 from judge.measure.segments import SegmentResult
 from judge.messages import make_text
 from judge.records import MIN_COVERAGE
-from judge.report import assessor_sentences, selftest_sentences
+from judge.report import assessor_sentences, run_warnings
 from judge.report.comparison_sentences import (
     choose_headline,
     describe_limits,
@@ -37,13 +37,6 @@ from judge.report.result_tables import (
     make_repeat_table,
     make_returns_table,
 )
-from judge.report.run_warnings import (
-    describe_left_out,
-    describe_measures,
-    warn_incomplete,
-    warn_without_results,
-    warn_without_text,
-)
 
 
 def iter_comparison_parts(
@@ -63,7 +56,7 @@ def iter_comparison_parts(
     """
     chosen = summary.choose_measures(measures)
     first = chosen[0] if chosen else None
-    yield warn_incomplete(t, summary, min_coverage)
+    yield run_warnings.warn_incomplete(t, summary, min_coverage)
     yield from _describe_result(summary, first)
     comparisons = summary.select_comparisons(first)
     if not details:  # the tables have the others
@@ -73,7 +66,7 @@ def iter_comparison_parts(
     yield from tables
     if (count := len(summary.select_comparisons(first))) > max_comparisons:
         yield t("… and {more:,} more: --pairs {count} or --json", more=count - max_comparisons, count=count)
-    yield from describe_left_out(t, summary)
+    yield from run_warnings.describe_left_out(t, summary)
     if first and first == summary.deciding_measure:
         yield name_deciding_queries(t, summary, run)
     yield from _describe_segments(summary, first or summary.main_measure)
@@ -132,11 +125,18 @@ def _explain_tables(
         yield t("-: no value")
     if len(summary.measures) > 1:
         yield t("The first measure decides, the others are descriptive.")
-    yield from describe_measures(t, summary)
+    yield from run_warnings.describe_measures(t, summary)
 
 
 def _describe_result(summary: Summary, measure: str | None) -> Iterator[str]:
-    yield from map(t, (*warn_without_results(summary), *warn_without_text(summary), *summary.remarks))
+    yield from map(
+        t,
+        (
+            *run_warnings.warn_without_results(summary),
+            *run_warnings.warn_without_text(summary),
+            *summary.remarks,
+        ),
+    )
     judged = format_pair_count(t, summary.pairs)
     yield t(
         "{queries}, {engines}, judged down to rank {run.depth} by {assessor}, {repeats}; {pairs},"
@@ -152,7 +152,7 @@ def _describe_result(summary: Summary, measure: str | None) -> Iterator[str]:
     yield from assessor_sentences.describe_labels(t, summary)
     yield assessor_sentences.describe_served_models(t, summary)
     yield choose_headline(t, summary, measure)
-    yield from selftest_sentences.warn_unreliable(t, summary)
+    yield from run_warnings.warn_unreliable(t, summary)
     # The tests of segments are by the measure that decides.
     if measure == summary.deciding_measure:
         yield from describe_segment_differences(t, summary)

@@ -13,7 +13,7 @@ from judge.cli.render.tables import Part, make_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.records import MIN_COVERAGE
-from judge.report import assessor_sentences, facts, selftest_sentences
+from judge.report import assessor_sentences, facts, run_warnings
 from judge.report.comparison_sentences import (
     MAX_COMPARISONS,
     choose_headline,
@@ -29,14 +29,6 @@ from judge.report.display_text import (
     name_dimension,
 )
 from judge.report.result_tables import iter_dimension_tables, make_engines_table, make_returns_table
-from judge.report.run_warnings import (
-    explain_imputation,
-    iter_warnings,
-    warn_flagged,
-    warn_incomplete,
-    warn_without_results,
-    warn_without_text,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
@@ -65,9 +57,9 @@ def iter_run_parts(
     min_coverage = 1.0 if is_explained else min_coverage
     if is_explained and summary.stopped:  # the error says what is missing, and why
         summary = replace(summary, stopped={})
-        yield explain_imputation(t, summary).strip()
+        yield run_warnings.explain_imputation(t, summary).strip()
     else:
-        yield warn_incomplete(t, summary, min_coverage)
+        yield run_warnings.warn_incomplete(t, summary, min_coverage)
     yield from _iter_warnings(result, printed)
     yield make_engines_table(summary)
     returns = make_returns_table(summary)
@@ -79,7 +71,7 @@ def iter_run_parts(
         yield from iter_dimension_parts(name, dimension, order)
     run = shlex.quote(str(folder))
     yield from _describe_result(summary, run, min_coverage)
-    yield from selftest_sentences.describe_selftests(t, summary, run, min_coverage)
+    yield from run_warnings.describe_selftests(t, summary, run, min_coverage)
     if saved:
         yield t("results: {file}", file=folder / "results.json")
         yield t("report: {file}", file=folder / "report.html")
@@ -96,12 +88,12 @@ def has_grades(result: RunResult) -> bool:
 def _iter_warnings(result: RunResult, printed: Container[str]) -> Iterator[str]:
     """Yield what a reader must know before the means, without the warnings in `printed`."""
     summary = result.summary
-    yield warn_flagged(t, summary)
-    yield from (t(line) for line in warn_without_results(summary) if line not in printed)
+    yield run_warnings.warn_flagged(t, summary)
+    yield from (t(line) for line in run_warnings.warn_without_results(summary) if line not in printed)
     yield from _describe_judging(result)
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)
-    lines = dict.fromkeys((*warn_without_text(summary), *summary.remarks, *result.warnings))
+    lines = dict.fromkeys((*run_warnings.warn_without_text(summary), *summary.remarks, *result.warnings))
     yield from (t(line) for line in lines if line not in printed)
     yield assessor_sentences.describe_served_models(t, summary)
 
@@ -142,7 +134,7 @@ def _describe_result(summary: Summary, run: str, min_coverage: float) -> Iterato
     deciding = summary.deciding_measure
     comparisons = summary.select_comparisons(deciding)
     yield choose_headline(t, summary)
-    yield from selftest_sentences.warn_unreliable(t, summary)
+    yield from run_warnings.warn_unreliable(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
     yield from describe_segment_differences(t, summary)
     yield from iter_differences(t, comparisons, MAX_COMPARISONS)
@@ -154,7 +146,7 @@ def _describe_result(summary: Summary, run: str, min_coverage: float) -> Iterato
         )
     yield describe_power(t, summary)
     yield from assessor_sentences.describe_panel(t, summary)
-    yield from iter_warnings(t, summary, min_coverage)
+    yield from run_warnings.iter_warnings(t, summary, min_coverage)
     if summary.stability:
         measure = summary.main_measure
         yield from assessor_sentences.describe_repeats(t, summary.stability, measure)

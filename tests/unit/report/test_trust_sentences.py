@@ -10,11 +10,12 @@ from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinner
 from judge.messages import CHINESE, ENGLISH, build_text, build_texts
 from judge.report.run_warnings import (
     describe_flagged_effect,
+    describe_selftests,
     iter_warnings,
     warn_flagged,
     warn_incomplete,
+    warn_unreliable,
 )
-from judge.report.selftest_sentences import describe_selftests, warn_unreliable
 from tests.support.cases import check_each
 from tests.unit.report.summaries import BASE, make_mean, make_summary
 
