@@ -15,8 +15,7 @@ from typing import NamedTuple
 from judge.flags import ENCODED, HIDDEN_TEXT, INSTRUCTION
 from judge.injection.decoding import decode, fold_lookalikes
 from judge.injection.model import SUBJECTS, load_injection_model
-from judge.injection.patterns import INJECTION_FORMS, InjectionForm
-from judge.injection.word_patterns import list_words
+from judge.injection.patterns import INJECTION_FORMS, InjectionForm, list_words
 
 #: The comments of HTML, and the attributes that hold text.
 _HIDDEN_MARKUP = re.compile(

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
-from judge.injection.word_patterns import list_words
+from judge.injection.patterns import list_words
 
 #: Without one of these, sentences are not about grades, verdicts, language models or what these are told.
 _SUBJECT_WORDS = frozenset(

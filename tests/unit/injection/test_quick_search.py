@@ -13,8 +13,7 @@ from judge.dataset import clean
 from judge.dataset.clean import _MISDECODED, _TOKENS, looks_misdecoded
 from judge.injection import decoding, detection, model
 from judge.injection.model import has_subject_word
-from judge.injection.patterns import INJECTION_FORMS, NAMES, InjectionForm
-from judge.injection.word_patterns import make_word_pattern
+from judge.injection.patterns import INJECTION_FORMS, NAMES, InjectionForm, make_word_pattern
 from tests.support.cases import check_each
 
 #: The words of all patterns, and the marks and letters that folding, cleaning and decoding know.
