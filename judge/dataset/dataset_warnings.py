@@ -78,7 +78,7 @@ class DatasetWarnings:
             )
         if self._cut:
             yield Message(
-                "queries that are cut at {limit:,} characters in prompts, or their references: {count:,}, the"
+                "queries whose text or reference is cut at {limit:,} characters in prompts: {count:,}, the"
                 " first is {query_id!r}",
                 count=len(self._cut),
                 limit=clean.MAX_QUERY_CHARS,

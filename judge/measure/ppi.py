@@ -330,7 +330,7 @@ def _advise_on_plan(sample: LabelledSample) -> Message:
     """Return the command that draws as many queries as the next step needs; its value `run` is a folder."""
     labelled, queries = sample.people.size, sample.people.size + sample.rest.size
     if labelled == queries or queries < MIN_LABELLED:
-        return Message("this run has only {queries}; judge more queries", queries=queries)
+        return Message("judge more queries; this run has only {queries}", queries=queries)
     count = ENOUGH_LABELLED
     if labelled < MIN_LABELLED:
         count = MIN_LABELLED

@@ -74,9 +74,11 @@ def write_plan(path: Path, rows: Iterable[Sequence[str]]) -> Path:
         raise InputError(
             "{file}: exists and may contain labels of people; name another file with --out", file=path
         )
-    if not path.parent.is_dir():
+    if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
         raise InputError(
-            "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)
+            "{file}: {folder!r} is not a folder that takes files; make it, or name another file with --out",
+            file=path,
+            folder=str(path.parent),
         )
     folder = RunFolder(path.parent)
     return folder.write(path.name, format_table(rows))

@@ -186,9 +186,9 @@ def load_run_without_labels(folder: RunFolder) -> JudgedRun:
     run = load_run(folder)
     if labels := run.spec.labels:
         raise InputError(
-            "{run}: labels of people are grades of this run ({file}), so agreement with people cannot be"
-            " measured on it; judge run --check N measures it on a sample, and a run without --qrels in"
-            " another --out on every pair",
+            "{run}: grades of this run come from {file!r}, not from an assessor, so agreement with people"
+            " cannot be measured on it; judge the dataset with a model and without --qrels in another --out,"
+            " or a sample with judge run --check N",
             run=folder.path,
             file=labels.source,
         )

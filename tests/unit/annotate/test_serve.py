@@ -396,7 +396,7 @@ def test_a_run_whose_grades_are_labels_is_not_labelled_for_an_agreement(tmp_path
     assert run_judge(*words).returncode == 0
     result = run_judge("annotate", labelled)
     assert result.returncode == 2
-    assert "labels of people are grades of this run (people.qrels)" in result.stderr
+    assert "grades of this run come from 'people.qrels', not from an assessor" in result.stderr
 
 
 def test_a_run_whose_grades_are_expected_documents_has_no_assessor_to_label_for(tmp_path: Path) -> None:
@@ -405,4 +405,4 @@ def test_a_run_whose_grades_are_expected_documents_has_no_assessor_to_label_for(
     assert run_judge("run", data, "-m", "expected", "--scale", "binary", "--out", run).returncode == 0
     result = run_judge("annotate", run)
     assert result.returncode == 2
-    assert "labels of people are grades of this run (expected)" in result.stderr
+    assert "grades of this run come from 'expected', not from an assessor" in result.stderr

@@ -828,10 +828,10 @@ def test_a_query_or_reference_that_is_cut_is_a_warning() -> None:
     data = load(rows)
     (output,) = data.warnings
     assert output == (
-        "queries that are cut at 2,000 characters in prompts, or their references: 2, the first is '2'"
+        "queries whose text or reference is cut at 2,000 characters in prompts: 2, the first is '2'"
     )
     assert [len(query.text) for query in data.queries.values()] == [2000, 2000, 1]
-    assert load(rows[1:2]).warnings[0].endswith("or their references: 1, the first is '2'")
+    assert load(rows[1:2]).warnings[0].endswith("in prompts: 1, the first is '2'")
     assert not load(rows[:1]).warnings
 
 

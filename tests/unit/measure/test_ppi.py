@@ -255,7 +255,7 @@ def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled()
     ("queries", "advice"),
     [
         (20, "judge agree RUN --plan 20 draws 20 queries"),
-        (19, "has only 19; judge more queries"),
+        (19, "label 1 more: judge more queries; this run has only 19"),
     ],
 )
 def test_no_more_queries_are_advised_than_there_are(queries: int, advice: str) -> None:
@@ -268,7 +268,7 @@ def test_no_more_queries_are_advised_than_there_are(queries: int, advice: str) -
 def test_a_run_with_too_few_queries_is_not_told_to_label_more_than_it_has() -> None:
     names, labelled, people, assessor = draw_engines(MIN_LABELLED - 1)
     some = [*np.flatnonzero(labelled)[:6], *np.flatnonzero(~labelled)[:9]]
-    with pytest.raises(InputError, match="has only 15; judge more queries"):
+    with pytest.raises(InputError, match="judge more queries; this run has only 15"):
         correct_engines(names, labelled[some], people[:, some], assessor[:, some])
 
 

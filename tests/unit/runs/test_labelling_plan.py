@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import random
 import tempfile
 from pathlib import Path
@@ -182,9 +183,23 @@ def test_people_see_the_known_answer_as_the_assessor_does(tmp_path: Path) -> Non
     assert (row["query"], row["reference"], row["snippet"]) == ("how tall?", "'=8,849 m", "very")
 
 
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root becomes another user")
+def test_a_plan_in_a_read_only_folder_needs_another_path() -> None:
+    data, pool = make_dataset([("q", "e", "", "", "one")])
+    with tempfile.TemporaryDirectory() as name:
+        os.setreuid(65534, 0)
+        try:
+            with pytest.raises(
+                InputError, match="is not a folder that takes files; make it, or name another"
+            ):
+                write_plan(Path(name) / "plan.csv", make_rows(data, pool, ["q"]))
+        finally:
+            os.setreuid(0, 0)
+
+
 def test_labels_are_never_overwritten(tmp_path: Path) -> None:
     data, pool = make_dataset([("q", "e", "", "", "one")])
-    with pytest.raises(InputError, match="there is no folder"):
+    with pytest.raises(InputError, match="none' is not a folder that takes files; make it"):
         write_plan(tmp_path / "none" / "plan.csv", make_rows(data, pool, ["q"]))
     assert list(tmp_path.iterdir()) == []
     path = write_plan(tmp_path / "plan.csv", make_rows(data, pool, ["q"]))
