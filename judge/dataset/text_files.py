@@ -8,7 +8,6 @@ import io
 import json
 import re
 import zlib
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -241,8 +240,11 @@ def _detect_encoding(path: Path) -> str:
             if head.startswith(mark):
                 return encoding
         with suppress(UnicodeDecodeError):
-            chunks = chain([head], iter(partial(file.read, _CHUNK), b""))
-            deque(codecs.iterdecode(chunks, "utf-8"), maxlen=0)
+            chunks, length = chain([head], iter(partial(file.read, _CHUNK), b"")), 0
+            for text in codecs.iterdecode(chunks, "utf-8"):
+                length = 0 if "\n" in text else length + len(text)
+                if length > _MAX_LINE_CHARS:  # `number_lines` refuses the line
+                    break
             return "utf-8"
     if _may_be_gb18030(path):
         return "gb18030"
@@ -287,7 +289,7 @@ def _make_decode_error(path: Path, encoding: str) -> InputError:
     if encoding == "utf-16":
         name, errors, invalid, without_mark = ("utf-16", "replace", "\ufffd", "utf-16-le")
     with io.TextIOWrapper(open_bytes(path), name, errors, newline="\n") as text:
-        lines = enumerate(text, start=1)
+        lines = number_lines(text, path)
         number, line = next(((number, line) for number, line in lines if re.search(invalid, line)), (1, ""))
     return InputError(
         "{file}:{number}: is not {encoding} at byte {byte}; save the file as UTF-8",

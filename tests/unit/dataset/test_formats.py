@@ -5,7 +5,6 @@ import csv
 import gzip
 import io
 import json
-import os
 import re
 import resource
 import subprocess
@@ -533,10 +532,13 @@ def test_a_packed_file_may_not_unpack_without_end(tmp_path: Path) -> None:
     assert len(text_files.open_bytes(path, 40_014).read()) == 40_014
 
 
-def test_a_line_without_an_end_is_refused_in_bounded_memory(tmp_path: Path) -> None:
+@check_each("end", [b"", b"\xff"])
+def test_a_line_without_an_end_is_refused_in_bounded_memory(tmp_path: Path, end: bytes) -> None:
     path = tmp_path / "d.jsonl"
     with path.open("wb") as file:
-        os.truncate(file.fileno(), 300 << 20)  # a hole of 300 MiB
+        file.seek(300 << 20)  # a hole of 300 MiB
+        file.write(end)
+        file.truncate()
     script = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (300 << 20, 300 << 20));"
         "from judge.cli.main import main; sys.exit(main(['run', sys.argv[1], '-m', 'lexical']))"
