@@ -63,15 +63,20 @@ def parse_response(
     try:
         json_body = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # it is stricter than json
-        json_body = _parse_json(body.decode("utf-8-sig", "replace"))
+        json_body = _parse_json(_decode(body))
     if 200 <= status < 300 and isinstance(json_body, dict) and not find_error(json_body):
         return json_body  # `read_chat_completion` removes secrets from what it takes
-    text = redact(body.decode("utf-8-sig", "replace"), *secrets)
+    text = redact(_decode(body), *secrets)
     json_body = _parse_json(text)
     is_blocked = status == 403 and json_body is None and _PAGE.search(text[:_PAGE_START])
     if (status >= 300 or isinstance(json_body, dict)) and not is_blocked:
         return ErrorResponse.from_response(status, json_body or text, headers)
     raise _make_no_api_error(status, text)
+
+
+def _decode(body: bytes) -> str:
+    """Return `body` as text in the encoding that its first bytes show: `redact` finds no key in UTF-16."""
+    return body.decode(json.detect_encoding(body), "replace")
 
 
 def _parse_json(text: str) -> Any:  # noqa: ANN401 - any JSON

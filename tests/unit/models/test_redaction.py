@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judge.errors import NoResponse
 from judge.models.chat_messages import parse_response, read_chat_completion
 from judge.models.error_mapping import ErrorResponse
 from judge.models.redaction import MIN_SECRET_LENGTH, find_secrets, mask, redact
@@ -102,6 +103,16 @@ def test_an_answer_is_masked_before_it_is_read_or_cut() -> None:
     fault = parse_response(500, f"<html>{'x' * 4990}{html.escape(KEY)}</html>".encode(), {}, KEY)
     assert isinstance(fault, ErrorResponse)
     assert fault.message.split()[-1] == "x" * 4990 + "***"
+
+
+@check_each("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_response_in_another_encoding_is_masked(encoding: str) -> None:
+    for text in ('{"error": {"message": "§"}}', "<html>§</html>", "§"):
+        fault = parse_response(401, text.replace("§", KEY).encode(encoding), {}, KEY)
+        assert isinstance(fault, ErrorResponse)
+        assert fault.message.strip() == "***"
+    with pytest.raises(NoResponse, match=r"no whole JSON object: '\*\*\*'$"):
+        parse_response(200, KEY.encode(encoding), {}, KEY)
 
 
 def test_a_completion_of_a_library_is_masked() -> None:
