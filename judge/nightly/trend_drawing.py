@@ -18,8 +18,7 @@ from judge.nightly.record import NightRecord
 from judge.nightly.trend import TrendValue
 from judge.nightly.trend_changes import CHANGE_TEXTS, Change, Kind, find_breaks, find_changes
 from judge.report.charts import svg
-from judge.report.charts.plot import Axis, PlotArea, make_axis
-from judge.report.charts.svg import Picture
+from judge.report.charts.svg import Axis, Picture, PlotArea, make_axis
 from judge.report.display_text import format_number, format_range
 
 #: The margins left (for numbers) and right of the rows, as fractions of the column.

@@ -12,7 +12,7 @@ import pytest
 
 from judge.measure.intervals import StatisticValue
 from judge.report.charts import Chart
-from judge.report.charts.plot import draw_row_names
+from judge.report.charts.svg import draw_row_names
 from tests.support.browser import find_violations, make_file_url, open_page
 from tests.unit.analysis.labelled import make_favouring_run, make_run
 from tests.unit.report.charted import draw_run_charts, make_agreement

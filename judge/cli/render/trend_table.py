@@ -15,7 +15,7 @@ from judge.nightly.record import EXIT_CODES, Status
 from judge.nightly.trend import NightTrend, Trend, describe_unfinished
 from judge.nightly.trend_changes import CHANGE_TEXTS, Change
 from judge.nightly.trend_drawing import make_axes
-from judge.report.charts.plot import Axis, make_axis
+from judge.report.charts.svg import Axis, make_axis
 from judge.report.display_text import (
     fit_on_line,
     format_plain_number,

@@ -16,9 +16,8 @@ from judge.measure.measures import name_mean
 from judge.measure.numeric import TIE
 from judge.messages import Bilingual, build_text, join_sentences, make_text
 from judge.report import display_text
-from judge.report.charts import plot, svg
-from judge.report.charts.plot import PlotArea, ValueRange
-from judge.report.charts.svg import AXIS_HEIGHT, ROW_HEIGHT, Chart, Picture
+from judge.report.charts import svg
+from judge.report.charts.svg import AXIS_HEIGHT, ROW_HEIGHT, Chart, Picture, PlotArea, ValueRange
 from judge.report.display_text import fit_on_line, format_number, format_range
 from judge.report.result_tables import Column, ResultTable
 from judge.runs.results_file import QueryEntry
@@ -66,7 +65,7 @@ def draw_comparisons(summary: Summary) -> Chart | None:
 
 
 def _make_range(comparison: PairComparison) -> ValueRange | None:
-    return plot.make_range(comparison.difference, comparison.interval, comparison.bounds)
+    return svg.make_range(comparison.difference, comparison.interval, comparison.bounds)
 
 
 def _draw_comparisons_picture(comparisons: Sequence[PairComparison], measure: str) -> Picture:
@@ -75,21 +74,19 @@ def _draw_comparisons_picture(comparisons: Sequence[PairComparison], measure: st
     bottom = _TOP + ROW_HEIGHT * (len(groups) + len(comparisons))
     ranges = filter(None, map(_make_range, comparisons))
     numbers = [number for value_range in ranges for number in value_range.numbers]
-    width = _MARKS_END - plot.MARKS_START
-    area = PlotArea(
-        plot.make_axis([0.0, *numbers], 4), plot.MARKS_START, width, _TOP + ROW_HEIGHT - 4, bottom
-    )
+    width = _MARKS_END - svg.MARKS_START
+    area = PlotArea(svg.make_axis([0.0, *numbers], 4), svg.MARKS_START, width, _TOP + ROW_HEIGHT - 4, bottom)
     legend = (
-        (0.0, plot.DOT, _OUTCOMES["better"]),
-        (70.0, plot.HOLLOW, make_text("not ahead")),
-        (165.0, plot.WHISKER, make_text("95% interval, {mean}", mean=measure)),
+        (0.0, svg.DOT, _OUTCOMES["better"]),
+        (70.0, svg.HOLLOW, make_text("not ahead")),
+        (165.0, svg.WHISKER, make_text("95% interval, {mean}", mean=measure)),
     )
     parts = [svg.draw_legend(14, *legend), area.draw_grid(signed=True)]
     y = _TOP + ROW_HEIGHT / 2
     for engine, rows in groups:
         parts.append(svg.draw_label(f"{engine} −", "first single", 0, y - ROW_HEIGHT / 2, 1))
         heights = [y + ROW_HEIGHT * at for at in range(1, len(rows) + 1)]
-        parts.append(plot.draw_row_names([comparison.b for comparison in rows], heights))
+        parts.append(svg.draw_row_names([comparison.b for comparison in rows], heights))
         for comparison, height in zip(rows, heights, strict=True):
             parts += _draw_comparison(comparison, area, height)
         y = heights[-1] + ROW_HEIGHT
@@ -101,7 +98,7 @@ def _draw_comparison(comparison: PairComparison, area: PlotArea, y: float) -> It
     if cell := _make_range(comparison):
         size = f"{format_number(cell.value, '+.4f')} ({format_range(comparison.interval, '+.4f')})"
         title = f"{fit_on_line(comparison.a)} − {fit_on_line(comparison.b)}: {size}"
-        mark = plot.draw_whisker(area.axis, y, cell, "dot" if ahead else "dot hollow")
+        mark = svg.draw_whisker(area.axis, y, cell, "dot" if ahead else "dot hollow")
         yield area.place([svg.add_tooltip(title, mark)])
     outcome = _OUTCOMES[comparison.outcome] if comparison.n or ahead else make_text("nothing shared")
     yield svg.draw_text(outcome, "outcome ahead" if ahead else "outcome", _OUTCOMES_START, y + 4)
@@ -215,7 +212,7 @@ def make_bars(differences: QueryDifferences) -> list[DifferenceBar]:
 
 
 def _draw_bars_picture(differences: QueryDifferences, bars: Sequence[DifferenceBar]) -> Picture:
-    axis = plot.make_axis([0.0, *(bar.value for bar in bars)], 4)
+    axis = svg.make_axis([0.0, *(bar.value for bar in bars)], 4)
     bottom = _BARS_TOP + _BARS_HEIGHT
     area = PlotArea(axis, _NUMBERS, 1 - _NUMBERS, _BARS_TOP, bottom)
     zero = area.find_height(0.0)

@@ -12,7 +12,7 @@ from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.messages import Bilingual, build_text, join_sentences, make_text
 from judge.report import display_text
-from judge.report.charts import plot, svg
+from judge.report.charts import svg
 from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
 from judge.report.display_text import NOTHING, format_share
 from judge.report.result_tables import ENGINE, Column, ResultTable
@@ -174,11 +174,11 @@ def _draw_grades_picture(graded: GradeCounts) -> Picture:
     parts.append(svg.draw_text(make_text("relevant"), "note", 1, y + 22, "end"))
     top = y + 28
     engines = graded.engines[:MAX_ENGINES]
-    bars = plot.MARKS_START, _BARS_END - plot.MARKS_START
+    bars = svg.MARKS_START, _BARS_END - svg.MARKS_START
     for engine in engines:
         share = format_share(graded.compute_relevant(engine))
         parts += [
-            plot.draw_row_names([engine], [top + _ROW / 2]),
+            svg.draw_row_names([engine], [top + _ROW / 2]),
             svg.draw_inset(*bars, *(_draw_bar(graded, engine, rank, top) for rank in graded.ranks)),
             svg.draw_text(share, "number", 1, top + _ROW / 2 + 4, "end"),
         ]

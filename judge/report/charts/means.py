@@ -11,9 +11,17 @@ from judge.analysis.summary import Summary
 from judge.measure.measures import name_mean, parse_measure
 from judge.messages import Bilingual, Translator, build_text, join_sentences, make_text
 from judge.report import display_text
-from judge.report.charts import plot, svg
-from judge.report.charts.plot import Axis, PlotArea, ValueRange
-from judge.report.charts.svg import AXIS_HEIGHT, MAX_ENGINES, ROW_HEIGHT, Chart, Picture
+from judge.report.charts import svg
+from judge.report.charts.svg import (
+    AXIS_HEIGHT,
+    MAX_ENGINES,
+    ROW_HEIGHT,
+    Axis,
+    Chart,
+    Picture,
+    PlotArea,
+    ValueRange,
+)
 from judge.report.display_text import fit_on_line, format_number, format_range
 from judge.report.result_tables import ENGINE, INTERVAL, Column, ResultTable, make_repeat_table
 
@@ -45,7 +53,7 @@ class _Means:
         cells = (self.cells[engine, measure] for engine in self.engines)
         numbers = [number for cell in cells if cell for number in cell.numbers]
         numbers += [self.ideal[measure]] if measure in self.ideal else []
-        axis = plot.make_axis(numbers, 5 if measure == self.measures[0] else 3)
+        axis = svg.make_axis(numbers, 5 if measure == self.measures[0] else 3)
         return PlotArea(axis, *across, top, top + row * len(self.engines))
 
     def draw_marks(self, area: PlotArea, measure: str) -> Iterator[Markup]:
@@ -58,7 +66,7 @@ class _Means:
         for engine, y in zip(self.engines, area.list_rows(len(self.engines)), strict=True):
             if cell := self.cells[engine, measure]:
                 mean = f"{name_mean(measure)} {_format_mean(cell)} ({format_range(cell.interval)})"
-                mark = plot.draw_whisker(area.axis, y, cell, "dot", radius)
+                mark = svg.draw_whisker(area.axis, y, cell, "dot", radius)
                 yield svg.add_tooltip(f"{fit_on_line(engine)}: {mean}", mark)
 
 
@@ -70,7 +78,7 @@ def draw_means(summary: Summary) -> Chart | None:
     cells: dict[tuple[str, str], ValueRange | None] = {}
     for engine, measure in product(order, measures):
         mean = summary.engines[engine].measures[measure]
-        cells[engine, measure] = plot.make_range(mean.mean, mean.ci95, mean.bounds)
+        cells[engine, measure] = svg.make_range(mean.mean, mean.ci95, mean.bounds)
     if not any(cells.values()):
         return None
     ideal_means = summary.controls.ideal if summary.controls else {}
@@ -120,12 +128,12 @@ def _format_mean(cell: ValueRange) -> str:
 
 def _draw_means_picture(means: _Means) -> Picture:
     first, *others = means.measures
-    legend = [*plot.MEAN_LEGEND]
+    legend = [*svg.MEAN_LEGEND]
     if any(cell and cell.bounds for (engine, _), cell in means.cells.items() if engine in means.engines):
-        legend.append((190.0, plot.BOUNDS, make_text("unjudged, worst to best")))
+        legend.append((190.0, svg.BOUNDS, make_text("unjudged, worst to best")))
     if means.ideal:
-        legend.append((350.0 if len(legend) > 2 else 190.0, plot.IDEAL, make_text("best order of the pool")))
-    marks = plot.MARKS_START, _MARKS_END - plot.MARKS_START
+        legend.append((350.0 if len(legend) > 2 else 190.0, svg.IDEAL, make_text("best order of the pool")))
+    marks = svg.MARKS_START, _MARKS_END - svg.MARKS_START
     area = means.make_area(first, marks, _TOP, ROW_HEIGHT)
     cells = [means.cells[engine, first] for engine in means.engines]
     numbers = [format_number(cell.value if cell else None) for cell in cells]
@@ -141,7 +149,7 @@ def _draw_means_picture(means: _Means) -> Picture:
         x = marks[0] + at % _BAND * width
         area = means.make_area(measure, (x, width - _GAP), y + _SMALL, _SMALL)
         if at % _BAND == 0:
-            parts.append(plot.draw_row_names(means.engines, area.list_rows(len(means.engines)), _SMALL))
+            parts.append(svg.draw_row_names(means.engines, area.list_rows(len(means.engines)), _SMALL))
         parts.append(svg.draw_label(name_mean(measure), "head single", x, y, width - _GAP, _SMALL))
         parts += [area.draw_grid(ends=True), area.place(means.draw_marks(area, measure))]
         if at % _BAND == _BAND - 1 or measure == others[-1]:
@@ -178,9 +186,9 @@ def draw_repeats(summary: Summary) -> Chart | None:
 def _draw_repeats_picture(means: Mapping[str, Sequence[float | None]], measure: str) -> Picture:
     engines = [*means][:MAX_ENGINES]
     rows = [[mean for mean in means[engine] if mean is not None] for engine in engines]
-    axis = plot.make_axis(chain.from_iterable(rows))
-    width = _MARKS_END - plot.MARKS_START
-    area = PlotArea(axis, plot.MARKS_START, width, _REPEAT_TOP, _REPEAT_TOP + ROW_HEIGHT * len(engines))
+    axis = svg.make_axis(chain.from_iterable(rows))
+    width = _MARKS_END - svg.MARKS_START
+    area = PlotArea(axis, svg.MARKS_START, width, _REPEAT_TOP, _REPEAT_TOP + ROW_HEIGHT * len(engines))
     numbers = [format_number(max(row) - min(row) if row else None) for row in rows]
     marks = (
         _draw_repeats(axis, engine, means[engine], y)
@@ -212,7 +220,7 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
     others = []
     for engine in summary.sort_engines(measure):
         result = summary.engines[engine].measures[measure]
-        mean = plot.make_range(result.mean, result.ci95, None)
+        mean = svg.make_range(result.mean, result.ci95, None)
         usd = costs.find_mean(engine, PRICE).mean
         if mean and usd is not None:
             prices[engine] = usd, mean
@@ -246,16 +254,16 @@ def _draw_prices_picture(prices: Mapping[str, tuple[float, ValueRange]], measure
     """Return the means and, right of them, the prices as bars."""
     engines = [*prices][:MAX_ENGINES]
     bottom = _TOP + ROW_HEIGHT * len(engines)
-    quality = plot.make_axis(number for engine in engines for number in prices[engine][1].numbers)
-    price = plot.make_axis([0.0, *(prices[engine][0] for engine in engines)], 2)
-    means = PlotArea(quality, plot.MARKS_START, 0.3, _TOP, bottom)
+    quality = svg.make_axis(number for engine in engines for number in prices[engine][1].numbers)
+    price = svg.make_axis([0.0, *(prices[engine][0] for engine in engines)], 2)
+    means = PlotArea(quality, svg.MARKS_START, 0.3, _TOP, bottom)
     bars = PlotArea(price, 0.7, 0.16, _TOP, bottom)
     rows = list(zip(engines, means.list_rows(len(engines)), strict=True))
-    marks = (plot.draw_whisker(quality, y, prices[engine][1], "dot") for engine, y in rows)
+    marks = (svg.draw_whisker(quality, y, prices[engine][1], "dot") for engine, y in rows)
     parts = [
         svg.draw_text(measure, "head", 0, 12),
         svg.draw_text(_PRICE, "note", 1, 36, "end"),
-        svg.draw_legend(32, *plot.MEAN_LEGEND),
+        svg.draw_legend(32, *svg.MEAN_LEGEND),
         *means.draw_rows(engines, marks, [f"{prices[engine][0]:,.2f}" for engine in engines]),
         bars.draw_grid(ends=True),
         bars.place(svg.draw_box(0, price.locate(prices[engine][0]), y - 5, 10, "bar") for engine, y in rows),

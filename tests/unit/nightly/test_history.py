@@ -14,7 +14,7 @@ from judge.nightly import trend, trend_changes
 from judge.nightly.record import NightRecord
 from judge.nightly.trend import TrendValue
 from judge.nightly.trend_drawing import make_axes
-from judge.report.charts.plot import make_axis
+from judge.report.charts.svg import make_axis
 from tests.support.cases import check_each
 from tests.unit.nightly.records import (
     make_canaries,

@@ -20,7 +20,7 @@ from judge.errors import InputError
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.nightly import trend, trend_page
 from judge.nightly.trend import Trend, TrendValue, make_trend
-from judge.report.charts.plot import make_axis
+from judge.report.charts.svg import make_axis
 from tests.support.command_line import run_judge as run_command
 from tests.unit.nightly.records import (
     MEASURES,

@@ -10,12 +10,13 @@ from markupsafe import Markup
 
 from judge.messages import Bilingual
 from judge.report import display_text
-from judge.report.charts.plot import choose_step, make_axis
 from judge.report.charts.svg import (
+    choose_step,
     draw_label,
     draw_text,
     format_length,
     format_percent,
+    make_axis,
     make_tag,
 )
 from tests.support.cases import check_each
