@@ -10,9 +10,15 @@ from judge.config.run import Config
 from judge.dataset.clean import TextOptions
 from judge.dataset.label_files import load_labels
 from judge.dataset.labels import LabelSet, draw_sample, label_expected
-from judge.dataset.query_reader import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS, FIELDS, InputRecord, RowFormat
-from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_dataset
+from judge.dataset.stored_dataset import (
+    PooledDataset,
+    QueryReader,
+    load_pooled,
+    open_dataset,
+    open_trec_dataset,
+    store_dataset,
+)
 from judge.errors import InputError, name_option_in_errors, suggest_name
 from judge.files.cache import FileCache, hash_data, hash_file, make_cache_path, make_key
 from judge.measure.measures import Measure, resolve_measures

@@ -6,9 +6,8 @@ A file becomes a dataset in these steps:
     rows                       make of each record one `InputRow` for each result, with untyped values
     parsed_rows                check and parse its values (`ParsedRow`), and group all rows by query
     query_builder              make of the rows of a query a `Query`, and a `Ranking` for each engine
-    query_reader               takes the steps above, query by query
     pool                       find the distinct pairs of a query, and which results are one document
-    stored_dataset             write queries, rankings and pairs to the disk: the `PooledDataset`
+    stored_dataset             take these steps query by query, and write a `PooledDataset` to the disk
     dataset_warnings           count what is unusual in the queries and rankings, and describe it
 
 The other modules:

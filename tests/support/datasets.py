@@ -9,8 +9,8 @@ from typing import Any
 
 from judge.dataset.clean import TextOptions
 from judge.dataset.dataset_warnings import PoolWarnings
-from judge.dataset.query_reader import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import FIELDS, RowFormat
+from judge.dataset.stored_dataset import QueryReader, open_dataset, open_trec_dataset
 from judge.records import Dataset
 
 

@@ -12,9 +12,8 @@ from judge.dataset.clean import TextOptions
 from judge.dataset.dataset_warnings import describe_results_without_text
 from judge.dataset.labels import select_labellable
 from judge.dataset.pool import pool_dataset
-from judge.dataset.query_reader import open_dataset
 from judge.dataset.rows import FIELDS, RowFormat
-from judge.dataset.stored_dataset import store_dataset
+from judge.dataset.stored_dataset import open_dataset, store_dataset
 from judge.messages import CHINESE, Message
 from judge.records import Dataset
 from tests.support.cases import check_each
