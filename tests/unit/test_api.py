@@ -231,7 +231,7 @@ def test_labels_need_a_scale_and_a_plan_that_exist(tmp_path: Path) -> None:
     [
         (
             lambda _: judge.run(ROWS, "lexical", relevant_from=7),
-            "relevant_from is 7; with scale='graded' it is",
+            "relevant_from is 7; it must be 1 or more, and scale='graded' ends at 3",
         ),
         (lambda _: judge.run(ROWS, "lexical", depth=0), "depth is 0; it must be at least 1"),
         (lambda _: judge.run(ROWS, "lexical", points="yes"), "points is 'yes'; it must be True or False"),
