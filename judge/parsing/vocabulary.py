@@ -114,12 +114,8 @@ _WORDS = dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
 SPELLED_GRADES = dict(zip("zero one two three 零 一 二 两 三".split(), "012301223", strict=True))
 #: As alternatives of a regular expression, longer ones first.
 ANY_WORD = "|".join(sorted(_WORDS, key=len, reverse=True))
-#: Words for yes or no, and those for a high or no relevance beside a grade.
-_DEGREES = (
-    _WORDS
-    | dict.fromkeys(("high", "highly relevant", "高", "高度相关"), 1)
-    | dict.fromkeys(("none", "无"), 0)
-)
+#: What says beside a grade that the relevance is high, or that there is none.
+_DEGREES = {"high": True, "highly relevant": True, "高": True, "高度相关": True, "none": False, "无": False}
 _GRADE = re.compile(r"([0-9])(?:\.0{1,9})?\s?[分级]?")
 _FRACTION = re.compile(r"[-+]?[0-9]{0,20}\.[0-9]{1,20}")
 #: "yes(相关)" and "Yes, relevant": a word and another one for the same.
@@ -265,8 +261,10 @@ def is_contrary(text: str, grade: int, scale: Scale) -> bool:
     contradict nothing.
     """
     word = _strip_value(text).casefold()
+    if word in _WORDS:
+        return grade == 0 if _WORDS[word] else grade >= scale.relevant_from
     if word in _DEGREES:
-        return grade == 0 if _DEGREES[word] else grade >= scale.relevant_from
+        return _DEGREES[word] != (grade >= scale.relevant_from)
     if scale.name == "binary":
         digit = _GRADE.fullmatch(word)
         return digit is not None and (int(digit[1]) > 0) != (grade == 1)

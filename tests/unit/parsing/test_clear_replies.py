@@ -428,6 +428,7 @@ def test_prose_that_says_the_verdict_again_is_harmless_on_both_sides() -> None:
         ('{"reason": "r", "grade": 2, "score": "three"}', GRADED, None),
         ('{"relevance": "none", "reason": "r", "grade": 3}', GRADED, None),
         ('{"相关性": "高", "reason": "r", "grade": 0}', GRADED, None),
+        ('{"relevance": "high", "reason": "r", "grade": 1}', GRADED, None),
         ('{"relevance": "high", "reason": "r", "verdict": "no"}', BINARY, None),
         ('{"relevance": "high", "reason": "r", "grade": 2}', GRADED, 2),
         ('{"reason": "r", "grade": "two", "relevance": "zero"}', GRADED, None),
