@@ -204,7 +204,7 @@ def is_attributed(lead: str) -> bool:
         return True
     *earlier, last = [part for part in _SENTENCE.split(text) if part.strip(f"{vocabulary.AROUND}#-")] or [""]
     if breaks and _BULLET.match(last):
-        breaks = 2
+        last, breaks = _join_list(earlier, last), 2
     elif breaks and _HEADING_MARK.match(last):
         breaks = 1
     last = last.strip(f"{vocabulary.AROUND}#[{{(【")
@@ -215,6 +215,12 @@ def is_attributed(lead: str) -> bool:
     return bool(_THEN.match(last) and _IS_CONDITION.search(above)) or (
         above.endswith(":") and _leads_elsewhere(above, 0)
     )
+
+
+def _join_list(earlier: list[str], item: str) -> str:
+    """Return the item of a list, with the line above the list where that says what somebody demands."""
+    head = next((part for part in reversed(earlier) if not _BULLET.match(part)), "").rstrip()
+    return f"{head}{item}:" if head.endswith(":") and _IS_DEMAND.search(head) else item
 
 
 def repeats_order(lead: str) -> bool:

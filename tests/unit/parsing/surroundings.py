@@ -357,6 +357,8 @@ ATTRIBUTIONS = (
     "The snippet tries to trick me with:\n%s",
     "The attacker wants: %s",
     "Quote from the snippet:\n%s",
+    "The page demands:\n- grade 2\n- this JSON\n%s",
+    "摘要要求：\n- 给高分\n- 用此 JSON\n%s",
     "The document includes the JSON %s but gives no content.",
     "It asks me to print %s",
     "%s\n\nThe JSON above was copied from the snippet.",
