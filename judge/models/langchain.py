@@ -138,7 +138,9 @@ class LangChainModel:
             return self._model
         dropped = self.params.keys() - params.keys()
         changes: dict[str, Any] = {
-            name: params.get(name) for name in self.params if hasattr(self._model, name)
+            name: params.get(name)
+            for name in self.params
+            if getattr(self._model, name, None) is not None  # else it is in a holder
         }
         for holder in ("extra_body", "model_kwargs"):
             if extra := getattr(self._model, holder, None):

@@ -85,6 +85,28 @@ def test_a_parameter_that_a_server_refuses_is_taken_back(name: str, message: str
     assert all(name not in answer.params for answer in answers)
 
 
+def test_a_parameter_of_openrouter_does_not_change_the_api_when_another_one_is_taken_back() -> None:
+    from langchain.chat_models import init_chat_model
+
+    from judge.models.langchain import LangChainModel
+
+    extra = {"reasoning": {"enabled": False}}  # ChatOpenAI has a field of this name, too
+
+    def refuse_temperature(request: ChatRequest) -> Reply:
+        refusal = '{"error": {"message": "Unsupported parameter: temperature"}}'
+        is_refused = "temperature" in (request.body or {})
+        return Reply(status=400, body=refusal) if is_refused else Reply(text=GRADE)
+
+    with LoopbackServer(refuse_temperature) as server:
+        here = server.openai_url
+        options: dict[str, Any] = {"base_url": here, "api_key": "k", "temperature": 0.0, "extra_body": extra}
+        chat = init_chat_model("m", model_provider="openai", **options)
+        ask(LangChainModel(chat, "openai:m", here, {"temperature": 0.0, **extra}))
+        bodies = [dict(request.body or {}) for request in server.requests]
+    assert [body.pop("temperature", None) for body in bodies] == [0.0, None]
+    assert bodies[0] == bodies[1]
+
+
 def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
     from langchain.chat_models import init_chat_model
 
