@@ -99,6 +99,15 @@ def test_an_answer_without_a_message_is_empty(adapter: str) -> None:
     assert answer.text == ""
 
 
+def test_an_answer_of_gemini_without_choices_is_empty_and_counted() -> None:
+    # https://github.com/michelle-avery/custom-conversation/issues/24
+    usage = '{"completion_tokens": 0, "prompt_tokens": 1396, "total_tokens": 1396}'
+    body = f'{{"id": null, "choices": null, "object": "chat.completion", "usage": {usage}}}'
+    with serve_reply(Reply(body=body)) as server:
+        [answer] = ask(open_at("openai", server))
+    assert (answer.text, answer.usage) == ("", Usage(1396, 0, 0, 0))
+
+
 @check_each("body", ["{}", '{"choices": null}', '{"output": "x Canary_9e41-not-like-a-key"}'])
 def test_an_answer_without_choices_is_no_chat_completion(body: str) -> None:
     answer = parse_response(200, body.encode(), {})
