@@ -4,6 +4,7 @@ Each query is asked twice, with either engine first, and the two answers are ave
 list that is shown first cancels out, and is reported. The result is added to the files of a finished run.
 """
 
+import json
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -273,7 +274,10 @@ def add_comparison(
 
 def _add_comparison(run: JudgedRun, plan: ListComparison, result: DimensionResult) -> JudgedRun:
     """Return the run with the comparison instead of an earlier one of the same engines, and its cost."""
-    name = f"sidebyside: {plan.a}, {plan.b}"
+    names = f"{plan.a}, {plan.b}"
+    if names.count(",") > 1:  # two pairs of engines with a comma in their names could have one name
+        names = json.dumps([plan.a, plan.b], ensure_ascii=False)
+    name = f"sidebyside: {names}"
     earlier = run.dimensions.get(name)
     cost, added = run.spec.cost, result.summary.cost
     if cost and earlier and earlier.summary.cost:

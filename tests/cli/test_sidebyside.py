@@ -211,6 +211,19 @@ def test_a_run_in_the_same_folder_keeps_the_comparison_of_the_same_grades(
     assert list(read_summary(run)["dimensions"]) == ["sites"]
 
 
+def test_two_pairs_of_engines_with_commas_in_their_names_have_two_comparisons(
+    tmp_path: Path, server: LoopbackServer
+) -> None:
+    rows = list_rows({"q1": {name: (f"{name} text",) for name in ("a", "b, c", "a, b", "c")}})
+    data, run = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "one"
+    assert run_judge("run", data, "-m", "lexical", "--out", run).returncode == 0
+    for pair in (("a", "b, c"), ("a, b", "c")):
+        result = run_judge("sidebyside", run, *pair, "-m", "openai:fake", "--base-url", server.openai_url)
+        assert result.returncode == 0, result.stderr
+    names = ['sidebyside: ["a", "b, c"]', 'sidebyside: ["a, b", "c"]']
+    assert sorted(read_summary(run)["dimensions"]) == names
+
+
 def test_a_model_in_the_file_of_options_is_used_before_that_of_the_run(
     run: Path, server: LoopbackServer, tmp_path: Path
 ) -> None:
