@@ -37,8 +37,8 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _GZIP = b"\x1f\x8b"
-#: How files begin that are no text: gzipped twice, XLSX, XLS, Parquet; and text in UTF-32.
-_NOT_READ = (_GZIP, b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1", codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+#: How files begin that are no text: gzipped twice, XLSX, XLS; and text in UTF-32.
+_NOT_READ = (_GZIP, b"PK\x03\x04", b"\xd0\xcf\x11\xe0", codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _NOT_ASCII = re.compile("[^\x00-\x7f]+")
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]+")
 #: `json.loads` would make one for each line.

@@ -149,6 +149,11 @@ def test_the_same_rows_are_the_same_dataset(tmp_path: Path, expected_dataset: Da
     assert read_file(write_content(tmp_path, name, content)) == expected_dataset
 
 
+def test_a_text_can_begin_as_a_parquet_file_does(tmp_path: Path) -> None:
+    path = write_content(tmp_path, "d.csv", b"PAR1,query,snippet\nx,q,s\n")
+    assert [query.extra for query in read_file(path).queries.values()] == [{"PAR1": "x"}]
+
+
 def test_a_time_stamp_is_the_same_text_in_every_table(tmp_path: Path) -> None:
     stamps = [datetime(2026, 5, 1, 12, 30), datetime(2026, 5, 1)]
     rows = [{"query": "q", "rank": rank, "snippet": "s", "date": date} for rank, date in enumerate(stamps, 1)]
