@@ -110,13 +110,13 @@ def make_content_error(json_body: JsonBody, *secrets: str) -> NoResponse:
 def read_chat_completion(json_body: JsonBody, params: Params, secrets: Sequence[str] = ()) -> Completion:
     """Return the completion in a response of OpenAI's chat completions to a request with `params`.
 
-    No choices, or a choice without content, is the empty text. `secrets` are masked in all of it. Raises
-    RequestRejected when the model refused or a filter cut its answer, RetryableError when the server did not
-    finish it, NoResponse for the answer of another API.
+    No choices, or a choice without content, is the empty text: some servers answer so to what their filter
+    refuses, with `null` or without the key. `secrets` are masked in all of it. Raises RequestRejected when
+    the model refused or a filter cut its answer, RetryableError when the server did not finish it, NoResponse
+    for the answer of another API.
     """
     choices, request_id = json_body.get("choices"), json_body.get("id")
-    # Gemini sends `null` for some prompts, and counts their tokens.
-    if choices is None and json_body.get("object") != "chat.completion":
+    if "choices" not in json_body and json_body.get("object") != "chat.completion":
         raise make_content_error(json_body, *secrets)
     choice = as_mapping(choices[0]) if isinstance(choices, list) and choices else {}
     message = as_mapping(choice.get("message"))

@@ -423,7 +423,9 @@ def test_a_plan_lies_in_the_run_s_folder_unless_said(plain_run: Path, tmp_path: 
     assert len(read_plan(run / "labels.csv")) == 2 * 8
     refusal = run_refused(run, "--plan", 2)
     assert refusal == f"{labels}: exists and may contain labels of people; name another file with --out"
-    assert "no folder" in run_refused(run, "--plan", 2, "--out", tmp_path / "none" / "plan.csv")
+    assert "is not a folder that takes files; make it" in run_refused(
+        run, "--plan", 2, "--out", tmp_path / "none" / "plan.csv"
+    )
 
 
 def test_a_smaller_plan_is_the_start_of_a_larger_one(unfair_run: Path, tmp_path: Path) -> None:

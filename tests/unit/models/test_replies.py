@@ -108,7 +108,7 @@ def test_an_answer_of_gemini_without_choices_is_empty_and_counted() -> None:
     assert (answer.text, answer.usage) == ("", Usage(1396, 0, 0, 0))
 
 
-@check_each("body", ["{}", '{"choices": null}', '{"output": "x Canary_9e41-not-like-a-key"}'])
+@check_each("body", ["{}", '{"output": "x Canary_9e41-not-like-a-key"}'])
 def test_an_answer_without_choices_is_no_chat_completion(body: str) -> None:
     answer = parse_response(200, body.encode(), {})
     assert isinstance(answer, dict)
@@ -116,6 +116,14 @@ def test_an_answer_without_choices_is_no_chat_completion(body: str) -> None:
         read_chat_completion(answer, {}, ["Canary_9e41-not-like-a-key"])
     assert caught.value.lasting
     assert "Canary" not in str(caught.value)
+
+
+@check_each("choices", [None, [], [None]])
+def test_an_answer_with_null_for_its_choices_is_empty_and_has_its_usage(choices: object) -> None:
+    usage = {"prompt_tokens": 7, "completion_tokens": 0}
+    completion = read_chat_completion({"choices": choices, "usage": usage}, {})
+    assert completion.text == ""
+    assert completion.usage == Usage(prompt_tokens=7)
 
 
 def test_usage_is_read_by_every_providers_names() -> None:
