@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
 from itertools import groupby, pairwise
+from statistics import median
 
 from markupsafe import Markup
 
@@ -36,6 +37,8 @@ _DATES = 22
 _UNITS = 1000.0
 #: With more points than this, only an alarm, a night without a decision and a single point have a dot.
 _MAX_DOTS = 62
+#: An interval between nights that is more than this many usual ones is a gap.
+_GAP_INTERVALS = 3
 #: Half the width of the line of a baseline on a single night, as a fraction of the row.
 _DASH = 0.015
 #: The least span of an axis: with less, noise would look like a change.
@@ -66,6 +69,13 @@ class Timeline:
         first, last = self.nights[0].date, self.nights[-1].date
         days = (last - first).days
         return [(night.date - first).days / days if days else 0.5 for night in self.nights]
+
+    @cached_property
+    def gaps(self) -> frozenset[int]:
+        """The nights that come so long after the one before that no line joins them."""
+        intervals = [(after.date - before.date).days for before, after in pairwise(self.nights)]
+        usual = median(intervals) if intervals else 0
+        return frozenset(at for at, days in enumerate(intervals, 1) if days > _GAP_INTERVALS * usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +207,10 @@ class _Curve:
         return self.timeline.positions[at], self.area.find_height(value) - self.area.top
 
     def iter_runs(self, kind: Kind) -> Iterator[list[_Point]]:
-        """Yield the points that a line joins: not over nights without a value, and breaking changes."""
+        """Yield the points that a line joins: not over nights without a value, gaps, and breaking changes."""
         run: list[_Point] = []
-        breaks = find_breaks(self.timeline.nights, self.timeline.changes, kind)
+        timeline = self.timeline
+        breaks = timeline.gaps | find_breaks(timeline.nights, timeline.changes, kind)
         for at, value in enumerate(self.row.values):
             if run and (value is None or at in breaks):
                 yield run
@@ -252,7 +263,7 @@ def _draw_intervals(curve: _Curve, run: Sequence[_Point]) -> Iterator[Markup]:
 
 
 def _draw_baselines(curve: _Curve) -> Iterator[Markup]:
-    """Yield the line of each baseline, in the stretched part, also over other changes.
+    """Yield the line of each baseline, in the stretched part, also over gaps and other changes.
 
     It begins on the night that became the baseline, unless that was compared with a later baseline. A single
     night has a short line.
@@ -261,10 +272,11 @@ def _draw_baselines(curve: _Curve) -> Iterator[Markup]:
     # A baseline that is a night has the day as its name.
     position_of = dict(zip(timeline.dates, timeline.positions, strict=True))
     end = 0.0
+    references = [(of.id, of.name) if (of := night.baseline) else ("", "") for night in timeline.nights]
     nights = [at for at, value in enumerate(curve.row.values) if value and baselines[at] is not None]
-    for baseline, group in groupby(nights, key=lambda at: timeline.nights[at].baseline):
+    for (_, name), group in groupby(nights, key=references.__getitem__):
         levels = [curve.locate(at, baselines[at] or 0.0) for at in group]
-        (first, level), begin = levels[0], position_of.get(baseline.name if baseline else "")
+        (first, level), begin = levels[0], position_of.get(name)
         if begin is not None and end <= begin < first:
             levels.insert(0, (begin, level))
         end = levels[-1][0]

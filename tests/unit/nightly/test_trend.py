@@ -130,6 +130,15 @@ def test_the_line_of_a_baseline_ends_on_the_night_that_becomes_the_next_one(tmp_
     assert old[0][1] < new[0][1]  # 0.6 is above 0.5
 
 
+def test_the_line_of_a_baseline_goes_on_where_a_record_names_more_models(tmp_path: Path) -> None:
+    """The id names the baseline: a record of another version may know other things about it."""
+    nights = [make_night(f"2026-05-0{day}", {"bing": 0.6}) for day in range(1, 7)]
+    for night in nights[3:]:
+        night["baseline"] |= {"served": ["fake", "fake-2"]}
+    lines = list_baseline_lines(write_nights(tmp_path, nights))
+    assert [(line[0][0], line[-1][0]) for line in lines] == [(0, 1000)]
+
+
 def list_baseline_lines(nights: Path) -> list[list[tuple[float, ...]]]:
     """Return the corners of the lines of baselines on the page, chart by chart."""
     page = trend_page.write_trend_page(nights).read_text(encoding="utf-8")
@@ -227,6 +236,26 @@ def test_no_line_joins_nights_of_other_queries(tmp_path: Path) -> None:
     lines = re.findall(r'<path d="M(\d+) [^L]*L(\d+) [^L"]*" class="trend"', first_chart)
     assert lines == [("0", "250"), ("750", "1000")]
     assert "Q = other queries than the night before" in first_chart
+
+
+def test_no_line_joins_nights_with_a_gap_between_them(tmp_path: Path) -> None:
+    """Four weeks are a gap among nights a day apart; two are none among nights a week apart."""
+    days = ("2026-05-01", "2026-05-02", "2026-05-03", "2026-05-31", "2026-06-01")
+    nights = write_nights(tmp_path / "daily", [make_night(day, {"bing": 0.61}) for day in days])
+    assert list_trend_lines(nights) == [(0, 64.52), (967.74, 1000)]  # a day is 1000 / 31 units
+    # The baseline is one level, known for all of them.
+    assert (list_baseline_lines(nights)[0][0][0], list_baseline_lines(nights)[0][-1][0]) == (0, 1000)
+    weekly = ("2026-05-01", "2026-05-08", "2026-05-15", "2026-05-29")
+    nights = write_nights(tmp_path / "weekly", [make_night(day, {"bing": 0.61}) for day in weekly])
+    assert list_trend_lines(nights) == [(0, 1000)]
+
+
+def list_trend_lines(nights: Path) -> list[tuple[float, float]]:
+    """Return where the lines of the first chart begin and end."""
+    page = trend_page.write_trend_page(nights).read_text(encoding="utf-8")
+    paths = re.findall(r'<path d="M([^"]*)" class="trend"', page[: page.index("</figure>")])
+    corners = [[float(point.split()[0]) for point in path.split("L")] for path in paths]
+    return [(line[0], line[-1]) for line in corners]
 
 
 def test_ends_are_without_nights_that_cannot_be_compared(tmp_path: Path) -> None:
