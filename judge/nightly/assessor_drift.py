@@ -11,6 +11,7 @@ the grades of a tolerated share of the pairs are moved by one in addition.
 The canaries are judged in a run of their own, in the folder of the night and with a store of its own.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, combinations
@@ -39,6 +40,7 @@ CANARIES_FILE = Path(__file__).resolve().with_name("canaries.jsonl")
 #: The folder of a canary run in that of a night or a baseline, and the store in it.
 CANARIES_FOLDER = "canaries"
 CANARY_STORE_FILE = "verdicts.sqlite"
+_CANARY_RUN = re.compile(rf"{CANARIES_FOLDER}(-\d+)?")
 #: What the canaries are compared with: the baseline, or the night's first canaries if there is no baseline.
 AT_BASELINE, AT_FIRST_START = Message("at the baseline"), Message("at the first start of this night")
 #: The grades of each (query id, snippet id), one per repeat, without those that failed.
@@ -105,7 +107,8 @@ def list_canary_runs(night: Path) -> list[Path]:
 
     Raises InputError when one is a symbolic link.
     """
-    folders = [config.parent for config in night.glob(f"{CANARIES_FOLDER}*/{CONFIG_FILE}")]
+    configs = night.glob(f"{CANARIES_FOLDER}*/{CONFIG_FILE}")
+    folders = [file.parent for file in configs if _CANARY_RUN.fullmatch(file.parent.name)]
     for folder in folders:
         RunFolder(folder).check_no_link()
     return sorted(folders, key=lambda folder: (len(folder.name), folder.name))
@@ -141,11 +144,11 @@ def check_canaries(
     configured differently, before judge.toml was corrected, is of another assessor. `has_same_settings` tells
     whether the assessor has the settings of the baseline.
     """
-    runs = [*map(RunFolder, list_canary_runs(run.folder.parent))]
-    identity = read_config(runs[-1]).identity
-    *earlier_grades, tonight = (
-        load_canary_grades(folder) for folder in runs if read_config(folder).identity == identity
-    )
+    tonight, identity = load_canary_grades(RunFolder(run.folder)), read_config(RunFolder(run.folder)).identity
+    folders = [RunFolder(path) for path in list_canary_runs(run.folder.parent) if path != run.folder]
+    earlier_grades = [
+        load_canary_grades(folder) for folder in folders if read_config(folder).identity == identity
+    ]
     before = at_baseline or next(iter(earlier_grades), None)
     reasons: tuple[str, ...] = ()
     comparison, accepted = GradeComparison(), frozenset[str]()
@@ -165,7 +168,7 @@ def check_canaries(
         accepted = tonight.served - before.served if before.served and not reasons else accepted
     return CanaryCheck(
         run,
-        (run.summary, *map(load_summary, runs[:-1])),
+        (run.summary, *map(load_summary, folders)),
         tonight,
         _summarise_canaries(run, tonight, comparison, reasons),
         tuple(sorted(accepted)),

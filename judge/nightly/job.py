@@ -404,7 +404,8 @@ class _NightJob:
         pool_store = stores.NightStores.from_context(context).find_latest(read_night(context.folder))
         estimate = pipeline.estimate(replace(context.config, store=str(pool_store)), self.pool.pooled)
         are_pairs_left = any(expected.calls for expected in estimate.assessors.values())
-        return night / f"{assessor_drift.CANARIES_FOLDER}-{len(runs) + 1}" if are_pairs_left else last.path
+        number = int(last.path.name.partition("-")[2] or 1) + 1
+        return night / f"{assessor_drift.CANARIES_FOLDER}-{number}" if are_pairs_left else last.path
 
 
 def _select_engine_summaries(summary: Summary) -> dict[str, NightEngineSummary]:

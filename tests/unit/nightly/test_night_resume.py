@@ -55,6 +55,30 @@ def test_an_assessor_that_is_swapped_while_a_night_is_judged_is_drift(
     ]
 
 
+def test_folders_beside_those_of_canaries_do_not_count(project: NightlyProject) -> None:
+    """A copy of the first canaries is not tonight's run, and a number that is free is not the next one."""
+    freeze(project)
+    day = project.begin_day(edit=reword_snippets)
+    night = project.nights / day
+    for number, max_calls in enumerate((130, 130, 130, 1000), 1):
+        project.configure(RULES, f"max_calls = {max_calls}")
+        project.judge.swapped = 0.5 if number == 4 else 0.0
+        before = project.calls
+        record = project.run_night(day)
+        assert project.calls - before >= 128  # each start judges the canaries
+        if number == 1:
+            shutil.copytree(night / "canaries", night / "canaries.backup")
+        if number == 3:
+            shutil.rmtree(night / "canaries-2")
+    assert (record["status"], record["canaries"]["drift"]) == ("assessor drift", True)
+    assert {path.name for path in night.glob("canaries*")} == {
+        "canaries",
+        "canaries.backup",
+        "canaries-3",
+        "canaries-4",
+    }
+
+
 @pytest.mark.parametrize("hours", [0, 2])
 def test_a_start_soon_after_an_interrupted_one_uses_its_canaries(project: NightlyProject, hours: int) -> None:
     freeze(project)
