@@ -6,11 +6,12 @@ server, and only creates one when there is none.
 """
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import IO, TypeVar
+
+from tenacity import stop_never
 
 from judge.assess.assessor import Assessor, Assignment
 from judge.client.client import ModelClient, make_failed_call
@@ -184,7 +185,7 @@ class BatchClient:
                 self.status = Message("a request about a batch failed ({error}); trying again", error=error)
                 raise
 
-        policy = make_retry_policy(replace(limits, attempts=sys.maxsize), token.sleep, lambda: True)
+        policy = make_retry_policy(limits, token.sleep, lambda: True).copy(stop=stop_never)
         result: T = await policy(send_in_time)
         return result
 
@@ -235,22 +236,31 @@ class ReplyReader:
         if self._absent_counts and not status.files:  # a batch can end before its files have ids
             status = await self.api.retrieve(status.id)
         replies: dict[str, ModelResult] = {}
-        unprocessed = set[str]()
+        unprocessed, conflicting = set[str](), set[str]()
         has_lines = False
         async for line in self.api.read_lines(status):
             has_lines = True
             key = line.custom_id
-            assignment = self.assignments.get(key)
-            if assignment is None or isinstance(replies.get(key), Completion):
+            assignment, earlier = self.assignments.get(key), replies.get(key)
+            if assignment is None:
                 continue
             if line.status is None:
                 unprocessed.add(key)
                 continue
             prompt = self.assessor.prompts.render(assignment.pair)
+            reply: ModelResult
             try:
-                replies[key] = self.api.read_reply(line, prompt, self.params)
+                reply = self.api.read_reply(line, prompt, self.params)
             except CallError as error:
-                replies[key] = error
+                reply = error
+            if not isinstance(earlier, Completion):
+                replies[key] = reply
+            elif isinstance(reply, Completion) and reply.text != earlier.text:
+                conflicting.add(key)
+        conflict = RetryableError(
+            "transport", "the files of the batch hold different replies to a request", maybe_billed=True
+        )
+        replies |= dict.fromkeys(conflicting, conflict)
         if status.status == "completed":
             # The batch is complete, so a request without a line may have been processed.
             missing = RetryableError("transport", "the files of the batch hold no reply", maybe_billed=True)
