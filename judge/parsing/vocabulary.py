@@ -92,7 +92,7 @@ _LATER = re.compile("final|correct|revis|updat|actual|instead|最终|更正|修�
 #: Words that announce a value in prose, by scale, as alternatives of a regular expression.
 _GRADE_LABELS: dict[ScaleName, str] = {
     "binary": r"verdict|answer|judge?ment|decision|conclusion|relevan(?:t|ce)|label"
-    r"|评定|判定|结论|判断|判决|答案|结果|是否相关|相关性|标签",
+    r"|评定|判定|结论|判断|判决|答案|结果|是否相关|相关性|相关(?=:)|标签",
     "graded": r"grade|score|rating|answer|relevance|label"
     r"|评定|等级|总分|评分|分数|得分|评级|打分|级别|分值|答案|结果|相关[性度]|标签",
 }
@@ -177,7 +177,7 @@ MEANING_WORDS = (
     r"用户[想需要][^，。]{0,4}的|\b(?:partial(?:ly)?|partly|useful|helpful|relevant|irrelevant|unrelated|incomplete|complete|good|decent|okay|no"
     r"|further|more|but|and|yet|weak|strong|direct|on|off|topic|part|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair"
     r"|reflection|max(?:imum)?|points?|scale|out of|why|solely|appropriate|justified|deserved|reasonable|based|judged|assessed|consistent|low|high"
-    r"|higher|lower|(?:login|error) page|navigation|keywords?)\b|登[录陆]页面?|导航|关键词|结束|一?部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[0-9低高弱强分制]|满分|截断|摘要被|仅|只"
+    r"|higher|lower|confidence|(?:login|error) page|navigation|keywords?)\b|登[录陆]页面?|导航|关键词|结束|一?部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[0-9低高弱强分制]|满分|截断|摘要被|置信度|仅|只"
     r"|供参考|符合|的|中|备?注|表示|代表|整数|答案|integers?|means|用[中英]文|书写|written in (?:english|chinese)"
 )
 #: What an answer is about, and the form that was asked for: "based on the snippet", "对该摘要的评估".

@@ -17,6 +17,8 @@ NOT_MINE = (
         "This is not yet final.",
         "The answer is not mine.",
         "I have not decided yet.",
+        "I haven't decided yet.",
+        "The grade hasn't been finalized.",
         "My final answer comes later.",
     ),
     *("这不是我的最终答案。", "以上并非最终判断。", "我还没有决定。", "最终答案稍后给出。"),
