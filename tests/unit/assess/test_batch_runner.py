@@ -317,7 +317,7 @@ def test_a_request_that_is_throttled_around_the_end_of_max_wait_stops_the_run(tm
 
     class SlowServer(MemoryBatchApi):
         async def upload(self, name: str, lines: IO[bytes]) -> str:
-            time.sleep(0.01)
+            time.sleep(0.01)  # noqa: ASYNC251 - the clock of the retries is the real one
             raise RetryableError("rate_limit", "HTTP 429: slow down")
 
     limits = replace(LIMITS, max_wait=0.001)
