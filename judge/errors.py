@@ -227,8 +227,10 @@ class NoResponse(RetryableError):
     instead of the provider, or an answer of another API.
     """
 
-    def __init__(self, detail: str, *, lasting: bool = False, maybe_billed: bool = True) -> None:
-        super().__init__("transport", detail, maybe_billed=maybe_billed)
+    def __init__(
+        self, detail: str, *, lasting: bool = False, maybe_billed: bool = True, usage: Usage | None = None
+    ) -> None:
+        super().__init__("transport", detail, maybe_billed=maybe_billed, usage=usage)
         self.lasting = lasting
 
 

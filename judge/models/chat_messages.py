@@ -101,10 +101,18 @@ def _make_no_api_error(status: int, text: str) -> NoResponse:
     return NoResponse(detail, lasting=True, maybe_billed=status < 300)
 
 
-def make_content_error(json_body: JsonBody, *secrets: str) -> NoResponse:
-    """Return the error for a response that holds something else than a reply, as those of another API."""
+def make_content_error(json_body: JsonBody, usage: Usage | None, *secrets: str) -> NoResponse:
+    """Return the error for a response that holds something else than a reply, as those of another API.
+
+    `usage` was billed for it, as for `_check_end`.
+    """
     body = shorten(mask(json.dumps(json_body, ensure_ascii=False), *secrets))
-    return NoResponse(f"the response holds neither a reply nor an error: {body}", lasting=True)
+    return NoResponse(
+        f"the response holds neither a reply nor an error: {body}",
+        lasting=True,
+        maybe_billed=usage is None,
+        usage=usage,
+    )
 
 
 def read_chat_completion(json_body: JsonBody, params: Params, secrets: Sequence[str] = ()) -> Completion:
@@ -116,13 +124,13 @@ def read_chat_completion(json_body: JsonBody, params: Params, secrets: Sequence[
     for the answer of another API.
     """
     choices, request_id = json_body.get("choices"), json_body.get("id")
+    usage = read_usage(json_body.get("usage"))
     if "choices" not in json_body and json_body.get("object") != "chat.completion":
-        raise make_content_error(json_body, *secrets)
+        raise make_content_error(json_body, usage, *secrets)
     choice = as_mapping(choices[0]) if isinstance(choices, list) and choices else {}
     message = as_mapping(choice.get("message"))
     finish = choice.get("finish_reason")
     finish_reason = redact(finish, *secrets).strip().casefold() if isinstance(finish, str) else None
-    usage = read_usage(json_body.get("usage"))
     refusal = redact(str(message.get("refusal") or ""), *secrets)
     _check_end(finish_reason or "", refusal, usage)
     if not is_complete_reply(finish_reason):

@@ -75,18 +75,19 @@ class Reranker:
         results = as_mapping(json_body.get("output") if self._is_dashscope else json_body).get("results")
         result = as_mapping(results[0]) if isinstance(results, list) and results else {}
         score = result.get("relevance_score", result.get("score"))
+        tokens = read_count(as_mapping(json_body.get("usage")), "total_tokens")
+        usage = None if tokens is None else Usage(prompt_tokens=tokens)
         # The request has one text, so another index is that of the response to another request.
         is_of_text = result.get("index", 0) == 0
         if not is_of_text or type(score) not in (int, float) or parse_score(str(score)) is None:
-            raise make_content_error(json_body, *self._secrets)
-        tokens = read_count(as_mapping(json_body.get("usage")), "total_tokens")
+            raise make_content_error(json_body, usage, *self._secrets)
         request_id = json_body.get("id") or json_body.get("request_id")
         return Completion(
             text=str(score),
             model=redact(str(json_body.get("model") or self._model), *self._secrets),
             finish_reason="stop",
             params=self.params,
-            usage=None if tokens is None else Usage(prompt_tokens=tokens),
+            usage=usage,
             request_id=redact(str(request_id), *self._secrets) if request_id else None,
         )
 

@@ -118,6 +118,13 @@ def test_an_answer_without_choices_is_no_chat_completion(body: str) -> None:
     assert "Canary" not in str(caught.value)
 
 
+def test_the_tokens_of_an_answer_without_choices_count() -> None:
+    usage = {"prompt_tokens": 7, "completion_tokens": 5}
+    with pytest.raises(NoResponse) as caught:
+        read_chat_completion({"output": "x", "usage": usage}, {})
+    assert (caught.value.usage, caught.value.maybe_billed) == (Usage(7, 0, 5), False)
+
+
 @check_each("choices", [None, [], [None]])
 def test_an_answer_with_null_for_its_choices_is_empty_and_has_its_usage(choices: object) -> None:
     usage = {"prompt_tokens": 7, "completion_tokens": 0}

@@ -86,6 +86,13 @@ def test_a_reply_without_a_score_is_an_error(body: object) -> None:
         ask(open_at("server", server.url), PAIR)
 
 
+def test_the_tokens_of_a_reply_without_a_score_count() -> None:
+    body = {"results": [], "usage": {"total_tokens": 9}}
+    with serve_reply(Reply(body=json.dumps(body))) as server, pytest.raises(CallError) as caught:
+        ask(open_at("server", server.url), PAIR)
+    assert (caught.value.usage, caught.value.maybe_billed) == (Usage(prompt_tokens=9), False)
+
+
 @pytest.mark.parametrize("count", [-1, 2**64, "9", 1.5])
 def test_a_token_count_that_no_store_holds_is_unknown(count: object) -> None:
     body = {"results": [{"relevance_score": 0.5}], "usage": {"total_tokens": count}}
