@@ -320,9 +320,10 @@ def _check_parts(tree: nodes.Template) -> None:
     for part in tree.find_all(nodes.Node):
         if not isinstance(part, _PARTS):
             raise InputError(
-                "line {line} has a statement or an expression that a prompt cannot have; a prompt may show"
-                " variables as in {{{{ title }}}}, and test whether they are given as in {{% if title %}}",
+                "line {line} has {part!r}, which a prompt cannot have; a prompt may show variables as in"
+                " {{{{ title }}}}, and test whether they are given as in {{% if title %}}",
                 line=part.lineno,
+                part=f"{type(part).__name__.lower()} {getattr(part, 'name', '')}".rstrip(),
             )
 
 

@@ -290,9 +290,9 @@ def test_a_prompt_of_ones_own_is_used_and_has_its_own_version(tmp_path: Path) ->
             r"the blocks are agian, system, user; a prompt has exactly",
         ),
         ("{% endblock %}", "", r"graded\.jinja:\d+: not a valid template: "),
-        ("{{ query }}", "{{ query | upper }}", r"line \d+ has a statement or an expression that a prompt"),
-        ("{{ query }}", "{{ query }}{{ query.txet }}", r"line \d+ has a statement or an expression"),
-        ("{{ query }}", "{% include 'x' %}", r"line \d+ has a statement or an expression that a prompt"),
+        ("{{ query }}", "{{ query | upper }}", r"line \d+ has 'filter upper', which a prompt cannot have"),
+        ("{{ query }}", "{{ query }}{{ query.txet }}", r"line \d+ has 'getattr', which a prompt"),
+        ("{{ query }}", "{% include 'x' %}", r"line \d+ has 'include', which a prompt cannot have"),
         ("{{ mark }}>>>", "end>>>", r"must have one line '<<<\{\{ mark \}\}' and one line"),
         ("Query: ", "<<<{{ mark }}\nQuery: ", r"must have one line '<<<\{\{ mark \}\}' and one line"),
         (
@@ -484,7 +484,7 @@ def test_an_expression_outside_the_blocks_is_refused(place: str, tmp_path: Path)
     path = tmp_path / "en" / "graded.jinja"
     ours, line = path.read_text(encoding="utf-8"), "{{ 'a' * 9999999999 }}"
     path.write_text(f"{line}\n{ours}" if place == "before" else f"{ours}\n{line}\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"line \d+ has a statement or an expression"):
+    with pytest.raises(InputError, match=r"line \d+ has '[\w ]+', which a prompt cannot have"):
         load_prompts(tmp_path, GRADED)
 
 
