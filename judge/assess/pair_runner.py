@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from functools import partial
 from itertools import islice
 
@@ -156,6 +157,7 @@ class PairRunner:
         self.defect: Exception | None = None
         self._assessor = assessor
         self._failures = ConsecutiveFailures(client)
+        self._numbers = itertools.count()
 
     async def judge(self, request: VerdictRequest, lease: PairLease) -> bool:
         """Get one verdict and save it, with a judgment for each assignment that it answers.
@@ -178,6 +180,7 @@ class PairRunner:
 
     async def _ask(self, request: VerdictRequest, lease: PairLease) -> VerdictOrFailure:
         """Ask the model for a verdict, and count the failures in a row."""
+        number = next(self._numbers)
         with PairPermit(self.client.limiter, lease) as permit:
             send: SendPrompt = partial(self.client.complete, permit=permit)
             if (reply := request.batch_reply) is not None and lease.is_in_batch:
@@ -189,7 +192,7 @@ class PairRunner:
             if isinstance(answer, StoredVerdict):
                 self.client.limiter.record_verdict()
                 self._failures.reset()
-            elif reason := self._failures.count(answer, request.assignment.pair.query.id):
+            elif reason := self._failures.count(answer, request.assignment.pair.query.id, number):
                 self.client.cancel_token.cancel(reason)
         return answer
 
@@ -217,19 +220,22 @@ class ConsecutiveFailures:
 
     def __init__(self, client: ModelClient) -> None:
         self._client = client
+        #: The numbers of the pairs that failed so.
+        self._unreadable, self._only_thinking = set[int](), set[int]()
         self.reset()
 
     def reset(self) -> None:
         """Begin again at 0, because an answer has a verdict."""
-        self._failed = self._unreadable = self._only_thinking = 0
+        self._failed = 0
         #: The query of each rejected pair.
         self._rejected_queries = list[str]()
 
-    def count(self, failure: Failure, query_id: str) -> RunIncomplete | None:
+    def count(self, failure: Failure, query_id: str, number: int) -> RunIncomplete | None:
         """Count `failure` of a pair of a query, and return why the run should stop, None where it goes on.
 
-        Where a request was accepted, a rejection concerns its pair. Where none was, the server may reject all
-        pairs of the first queries.
+        `number` counts the pairs as they start. Pairs that are asked again end one after the other: in that
+        order, they are not in a row. Where a request was accepted, a rejection concerns its pair. Where none
+        was, the server may reject all pairs of the first queries.
         """
         is_rejection = failure.kind in _PAIR_ERRORS
         if failure.kind not in _ADVICE or (is_rejection and self._client.availability.has_completion):
@@ -240,8 +246,10 @@ class ConsecutiveFailures:
         else:
             self._failed += 1
         count = len(self._rejected_queries) if is_rejection else self._failed
-        self._unreadable = self._unreadable + 1 if failure.kind in PARSE_ERROR_KINDS else 0
-        self._only_thinking = self._only_thinking + 1 if failure.thinking else 0
+        if failure.kind in PARSE_ERROR_KINDS:
+            self._unreadable.add(number)
+        if failure.thinking:
+            self._only_thinking.add(number)
         is_of_all = not is_rejection or len({*self._rejected_queries}) >= _MIN_REJECTED_QUERIES
         if count >= _MAX_FAILED and is_of_all:
             return RunIncomplete(
@@ -254,14 +262,14 @@ class ConsecutiveFailures:
                 endpoint=self._client.server_name,
                 detail=Message(failure.detail),
             )
-        if self._only_thinking >= _MAX_ONLY_THINKING:
+        if _is_in_row(number, self._only_thinking, _MAX_ONLY_THINKING):
             return RunIncomplete(
                 "{count:,} requests in a row to {model} have no answer: {advice}",
                 count=_MAX_ONLY_THINKING,
                 model=self._client.model.name,
                 advice=failure.advice,
             )
-        if self._unreadable >= _MAX_FAILED:
+        if _is_in_row(number, self._unreadable, _MAX_FAILED):
             return RunIncomplete(
                 "{count:,} replies in a row from {model} cannot be parsed, {reply}; {advice}",
                 model=self._client.model.name,
@@ -270,6 +278,12 @@ class ConsecutiveFailures:
                 advice=failure.advice,
             )
         return None
+
+
+def _is_in_row(number: int, numbers: Set[int], length: int) -> bool:
+    """Return whether `number` is one of at least `length` in a row, all of them in `numbers`."""
+    first = next(i for i in itertools.count(number, -1) if i - 1 not in numbers)
+    return number in numbers and all(i in numbers for i in range(first, first + length))
 
 
 def _describe_reply(failure: Failure) -> Message:

@@ -155,10 +155,10 @@ MANY = build_pool(read_dataset(make_rows(20, 1, 10), lang="auto", max_chars=4000
         ),
         (ConstantModel("yes"), 80, "'yes'; use another model; this one does not follow the format"),
         (ConstantModel("", refusal="I cannot"), 80, "(refusal): 'I cannot'; use another model"),
-        (ConstantModel("", has_thinking=True), 24, "5 requests in a row to openai:m have no answer"),
+        (ConstantModel("", has_thinking=True), 32, "5 requests in a row to openai:m have no answer"),
         (
             ConstantModel("<think>let me", finish_reason="length"),
-            24,
+            32,
             "add --thinking, which raises --max-tokens",
         ),
     ],
@@ -179,14 +179,28 @@ def test_refused_pairs_of_a_first_query_are_not_counted_with_errors_of_the_serve
     failures = ConsecutiveFailures(client)
     refused, failed = Failure("bad_request", "no"), Failure("server_error", "down")
     one_query = [*[refused] * 40, *[failed] * 29]
-    assert [failures.count(failure, "q1") for failure in one_query] == [None] * 69
+    assert [failures.count(failure, "q1", number) for number, failure in enumerate(one_query)] == [None] * 69
     # Where the address of the server is unknown, the name of the model stands for it.
-    reason = str(failures.count(failed, "q1"))
+    reason = str(failures.count(failed, "q1", 69))
     assert "30 requests in a row failed with 'server_error' at 'openai:m', the last one: down" in reason
-    assert failures.count(refused, "q2") is None
-    assert "42 requests in a row failed with 'bad_request'" in str(failures.count(refused, "q3"))
+    assert failures.count(refused, "q2", 70) is None
+    assert "42 requests in a row failed with 'bad_request'" in str(failures.count(refused, "q3", 71))
     failures.reset()
-    assert failures.count(refused, "q4") is failures.count(failed, "q4") is None
+    assert failures.count(refused, "q4", 72) is failures.count(failed, "q4", 73) is None
+
+
+@check_each(
+    ("failure", "length"),
+    [(Failure("malformed", "no JSON"), 30), (Failure("truncated", "no answer", thinking=True), 5)],
+)
+def test_pairs_are_in_a_row_in_the_order_in_which_they_start(failure: Failure, length: int) -> None:
+    failures = ConsecutiveFailures(
+        ModelClient(ConstantModel(""), RequestLimits(64, 3, 600, 1), CancelToken())
+    )
+    every_second = [failures.count(failure, "q", number) for number in range(0, 200, 2)]
+    assert every_second == [None] * 100  # the pairs between them have a verdict
+    row = [*range(300 + length - 1, 300, -1), 300]  # none of them ends in its turn
+    assert [failures.count(failure, "q", number) is None for number in row] == [True] * (length - 1) + [False]
 
 
 def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path) -> None:
