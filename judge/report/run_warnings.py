@@ -160,7 +160,8 @@ def warn_flagged(t: Translator, summary: Summary) -> str:
     if effect is None or not effect.order_changes:
         return ""
     return t(
-        "Warning: the ranking depends on {pairs} that may contain prompt injection.{details}",
+        "Warning: the ranking depends on {pairs}, whose text seems to address the assessor or only repeats"
+        " the query.{details}",
         pairs=_count_flagged(t, effect.pairs),
         details=_describe_swaps(t, effect) + _describe_winners(t, effect.winners),
     )
@@ -196,8 +197,8 @@ def _describe_swaps(t: Translator, effect: FlaggedEffect) -> str:
         for way in FlaggedMeans.__slots__
     }
     return t(
-        " By {measure}: {unchanged} with their grades, {zeroed} with them counted as 0, {dropped} with them"
-        " left out.",
+        " The order by {measure} of the engines that change places: {unchanged} with their grades, {zeroed}"
+        " with them counted as 0, {dropped} with them left out.",
         measure=name_mean(effect.measure),
         **orders,
     )
