@@ -62,7 +62,8 @@ class AssessorEstimate:
     `retry_calls` further calls are expected for retries and re-asks; the tokens include theirs. Tokens, `usd`
     and `seconds` are estimates, `usd` None when the price is unknown. The estimate follows from
     `earlier_calls`, and from a rule of thumb for the prompts `by_rule`. `pace` is the number of calls a
-    second that the server took last time, None when `seconds` comes from an assumed `latency`.
+    second that the server took last time, None when `seconds` comes from an assumed `latency` of calls, of
+    which `concurrency` are in flight.
 
     `judgments_in_batches` are in batches that have not ended; they are paid for. In `batches` the calls would
     cost `batch_usd`; `batches` is 0 for a model without a Batch API. `thinking` is None without
@@ -81,6 +82,7 @@ class AssessorEstimate:
     earlier_calls: int
     by_rule: int
     pace: float | None
+    concurrency: int
     latency: float = _LATENCY
     judgments_in_batches: int = 0
     batches: int = 0
@@ -236,6 +238,7 @@ def estimate_run(
         earlier_calls=sum(learned[version].calls for version in versions if version in learned),
         by_rule=by_rule_count,
         pace=pace,
+        concurrency=concurrency,
         judgments_in_batches=sum(key in in_batch for key in keys),
         batches=ceil(calls / MAX_REQUESTS) if isinstance(assessor.model, BatchModel) else 0,
         # Not all providers have a cache for batches.

@@ -132,7 +132,11 @@ def _describe_duration(estimate: AssessorEstimate) -> Iterator[str]:
             pace=estimate.pace,
         )
     else:
-        yield t("about {duration} if a call takes {latency:g} s", duration=duration, latency=estimate.latency)
+        yield t(
+            "about {duration} if a call takes {run.latency:g} s and {run.concurrency:,} are made at once",
+            duration=duration,
+            run=estimate,
+        )
     if estimate.batches:
         yield t.translate_plural(
             "with --batch: {price}, one batch, within 24 hours",

@@ -26,6 +26,7 @@ ESTIMATE: dict[str, Any] = {
     "earlier_calls": 1234,
     "by_rule": 0,
     "pace": 32.0,
+    "concurrency": 64,
     "latency": 2.0,
 }
 RULE = "a rough estimate; for a better one, run a few calls first, e.g. --max-calls 50"
@@ -75,7 +76,7 @@ def test_an_estimate_for_a_model_in_this_process_has_no_tokens_and_no_calls_to_p
         ({"usd": 0.0034}, 3, "about $0.0034; a million"),
         ({"usd": 1234.5}, 3, "about $1234.50; a million"),
         ({"usd": 0.0}, 3, "about $0.00; a million"),
-        ({"pace": None, "seconds": 600.0}, 4, "about 10 min if a call takes 2 s"),
+        ({"pace": None, "seconds": 600.0}, 4, "about 10 min if a call takes 2 s and 64 are made at once"),
         ({"seconds": 9000.0}, 4, "about 2.5 h at 32.0 calls/s"),
     ],
 )
