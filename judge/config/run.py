@@ -31,7 +31,7 @@ from judge.config.option_types import (
     WholeNumber,
 )
 from judge.config.run_checks import check_needed_options, check_tables, check_together, find_unfit_options
-from judge.config.toml_file import TABLES, ConfigSource, OptionValues, read_toml, rename_options
+from judge.config.toml_file import TABLES, ConfigSource, OptionValues, TomlTable, read_toml, rename_options
 from judge.errors import InputError, name_option_in_errors
 from judge.messages import Message
 from judge.models.providers import FORMS, check_embeddings, split_address
@@ -362,12 +362,13 @@ class Config(Options):
 
         Raises InputError for an unknown or invalid option; it names the file if the option is there.
         """
-        table = rename_options(read_toml(toml)) if toml else {}
+        table: TomlTable = read_toml(toml) if toml else {}
         if isinstance(table.get("prices"), list):
             table["prices"] = toml  # the price table is in this file
         given = rename_options({name: value for name, value in given.items() if value is not None})
         source = make_source(cls, toml, given)
         with source.add_error_context():
+            table = rename_options(table)
             check_tables(table.keys() - TABLES - list_options(cls).keys())
         table = {name: value for name, value in table.items() if name not in TABLES | given.keys()}
         # Where the file does not decide the model, its options can be for another kind of model.

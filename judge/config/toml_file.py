@@ -119,7 +119,10 @@ def read_table_rows(toml: Path, name: str) -> list[TomlTable]:
 
 
 def rename_options(options: OptionValues) -> OptionValues:
-    """Return `options` under their present names."""
+    """Return `options` under their present names; raise InputError when one has both of its names."""
+    for alias, name in ALIASES.items():
+        if alias in options and name in options:
+            raise InputError("{name} is given twice, as {alias!r} too; keep {name!r}", name=name, alias=alias)
     return {ALIASES.get(name, name): value for name, value in options.items()}
 
 

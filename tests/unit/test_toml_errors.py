@@ -486,6 +486,9 @@ def test_a_file_may_use_the_earlier_names_of_options(tmp_path: Path) -> None:
     path.write_text("grace = 3\n", encoding="utf-8")
     assert Config.load(path).shutdown_timeout == 3
     assert Config.load(None, grace=4).shutdown_timeout == 4
+    path.write_text("patience = 7\nmax_wait = 8\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"judge.toml: max_wait is given twice, as 'patience' too"):
+        Config.load(path)
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
