@@ -60,7 +60,7 @@ def write_bare_value(reply: Reply) -> None:
     form = reply.rng.choice(words.BARE_FORMS)
     reply.text = form.format(v=value, label=reply.rng.choice(labels))
     if reply.value == "[2]" and "{label}" in form:
-        reply.truth = 2  # brackets behind a label are no list
+        reply.truth = 2  # as in `write_exotic_form`
 
 
 def write_exotic_form(reply: Reply) -> None:
@@ -75,8 +75,8 @@ def write_exotic_form(reply: Reply) -> None:
     off_scale = reply.truth is None
     if "{other}" in form:
         reply.spoil()
-    if reply.value == "[2]" and ("{label}" in form or "<{key}>" in form) and "{other}" not in form:
-        reply.truth = 2
+    if reply.value == "[2]" and "{{" not in form and "{other}" not in form:
+        reply.truth = 2  # outside an object, brackets around the value are no list
     if off_scale and form == words.LABELLED_LAST:
         # The first line states nothing, so the labelled last line is the answer.
         reply.truth = reply.other

@@ -103,6 +103,7 @@ def test_bare_verdicts(text: str, grade: int) -> None:
         *("2", "2.", "２", "**2**", "2分", "Grade: 2", "等级：2", "评分：2分", "##final score: 2"),
         *("Grade (0-3): 2", '"2"', "grade = 2", "2.0", "```\n2\n```", "(2)", "（2）", "(2分)。"),
         *("Result: 2", "**Result:** 2.", "Grade: [2]", "Grade: (2)", "等级：【2】", "Two", "二"),
+        *("- grade: [2]", "grade = [2]", "The answer is [2]."),
         *("等级：二", "等级：两分", "评分：二级。", "Grade: two"),
         *("Grade:\n- 2", "Relevance:\n  - 2", "等级：\n- 2"),
     ],
