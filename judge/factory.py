@@ -12,13 +12,13 @@ from typing import Any
 from judge.assess.assessor import Assessor
 from judge.assess.estimate import QuestionEstimator
 from judge.assess.judging import PanelMember
-from judge.assess.progress import ProgressListener
 from judge.assess.prompt_examples import add_examples
 from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
 from judge.assess.question_assessor import QuestionAsker, QuestionAssessor, QuestionKind
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
+from judge.client.progress import ProgressListener
 from judge.client.retry import RequestLimits
 from judge.config.environment import copy_environment, quiet_deepeval, set_up_ray_in_environment
 from judge.config.run import Config

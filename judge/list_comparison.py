@@ -23,11 +23,11 @@ from judge.analysis.dimension_summary import (
 )
 from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.assess.estimate import QuestionEstimate
-from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.question_assessor import Asker, DimensionQuestions, QuestionKind
 from judge.characters import estimate_tokens
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
+from judge.client.progress import ProgressListener
 from judge.completeness import check_answers, describe_unanswered_questions, explain_stop
 from judge.config.run import Config
 from judge.config.run_checks import check_one_model, check_text_model
@@ -250,7 +250,7 @@ def add_comparison(
             asker = factory.build_question_asker(
                 config,
                 store,
-                progress or NullProgress(),
+                progress or ProgressListener(),
                 cancel_token or CancelToken(),
                 SpendLimit(config.max_calls, config.budget),
             )

@@ -18,10 +18,10 @@ from judge.assess.assessor import Assessor
 from judge.assess.assignment_plan import AssignmentPlan
 from judge.assess.estimate import QuestionEstimate, RunEstimate, estimate_run
 from judge.assess.judging import PanelMember, combine_results, judge_with_panel, log_known_judgments
-from judge.assess.progress import NullProgress, ProgressListener
 from judge.characters import estimate_tokens
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
+from judge.client.progress import ProgressListener
 from judge.completeness import NO_RESULT, check_run, explain_stop
 from judge.config.run import Config
 from judge.dataset.dataset_warnings import describe_empty_lists, describe_results_without_text
@@ -78,7 +78,7 @@ def run(
     folder, store_file = prepared.folder, prepared.store_file
     options = _build_dimension_options(config, store_file)
     selftests = look_up_selftests(store_file, identify_assessors(prepared.assessors, config))
-    listener = progress or NullProgress()
+    listener = progress or ProgressListener()
     with folder.lock():
         with config.source.add_error_context("out"):
             run_identity.write_config(folder, config, prepared.identity)

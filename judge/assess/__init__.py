@@ -3,7 +3,6 @@
     judging                             judge a pool, pair by pair
     batch, batch_client                 judge it in batches; the requests about a batch, and its replies
     pair_runner                         lease pairs, and judge each; stop a run after many failures in a row
-    progress                            add judgments to the log, and tell the listener
     assessor                            judge one pair with a prompt
     rerank_assessor, deepeval_assessor  judge one pair with a reranker, or with a metric of DeepEval
     question_assessor                   ask other questions than for a pair's grade

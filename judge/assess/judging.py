@@ -23,10 +23,10 @@ from judge.assess.assessor import Assessor
 from judge.assess.assignment_plan import AssignmentPlan, VerdictRequest
 from judge.assess.batch import BatchRunner
 from judge.assess.batch_client import BatchClient
-from judge.assess.pair_runner import PairRunner, PairScheduler
-from judge.assess.progress import JudgmentRecorder, ProgressListener
+from judge.assess.pair_runner import JudgmentRecorder, PairRunner, PairScheduler
 from judge.client.client import ModelClient
 from judge.client.limiter import Circuit
+from judge.client.progress import ProgressListener
 from judge.errors import CallError, Interrupted, JudgeError, StoreError
 from judge.files.cache import FileCache, make_cache_path, make_key
 from judge.files.judgment_log import JudgmentLog

@@ -14,18 +14,20 @@ from functools import partial
 from itertools import islice
 
 from judge.assess.assessor import Assessor, SendPrompt
-from judge.assess.assignment_plan import VerdictRequest
+from judge.assess.assignment_plan import AssignmentPlan, VerdictRequest
 from judge.assess.batch_client import is_final, make_batch_call
-from judge.assess.progress import JudgmentRecorder
+from judge.client.budget import SpendLimit
 from judge.client.client import ModelClient, PairPermit
+from judge.client.progress import ProgressListener
 from judge.errors import PARSE_ERROR_KINDS, RUN_AGAIN, ErrorKind, RunIncomplete
+from judge.files.judgment_log import JudgmentLog
 from judge.messages import Message
 from judge.models.error_mapping import shorten
 from judge.models.providers import ModelResult
 from judge.models.redaction import mask
 from judge.records import Completion, Prompt
 from judge.store.leases import Busy
-from judge.store.store import Failure, StoredVerdict, VerdictOrFailure
+from judge.store.store import Failure, StoredVerdict, VerdictOrFailure, VerdictStore
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
 
 #: Pairs in progress at the same time, at least.
@@ -145,6 +147,41 @@ class PairScheduler:
                 store=self._window.store.path,
             )
         await self._token.sleep(LEASE_POLL_INTERVAL)
+
+
+class JudgmentRecorder:
+    """Adds the judgments of the assignments in `plan` to `log`, and tells the listener."""
+
+    def __init__(
+        self, plan: AssignmentPlan, spend_limit: SpendLimit, log: JudgmentLog, progress: ProgressListener
+    ) -> None:
+        #: The time of the last judgment.
+        self.added_at = time.monotonic()
+        #: Whether one of the judgments that need no call is a grade of the model.
+        self.has_verdict = False
+        self._plan = plan
+        self._spend_limit = spend_limit
+        self._log = log
+        self._progress = progress
+
+    def begin(self, store: VerdictStore, title: str = "") -> None:
+        """Add the judgments that need no call; the listener shows the `title` of the member that judges."""
+        for judgments in self._plan.find_known_judgments(store):
+            self._log.add(judgments.keys(), judgments.values())
+            self.has_verdict = self.has_verdict or any(
+                judgment.grade is not None and not judgment.is_by_rule for judgment in judgments.values()
+            )
+        self.added_at = time.monotonic()
+        self._progress.begin(len(self._plan), len(self._log), self._plan.assessor.subject, title)
+
+    def add(self, request: VerdictRequest, answer: VerdictOrFailure) -> None:
+        """Add a judgment for each assignment of `request`."""
+        self.added_at = time.monotonic()
+        make_judgment = self._plan.assessor.make_judgment
+        judgments = [make_judgment(assignment, answer) for assignment in request.assignments]
+        self._log.add((assignment.index for assignment in request.assignments), judgments)
+        for judgment in judgments:
+            self._progress.add_judgment(judgment, self._spend_limit.usd)
 
 
 class PairRunner:

@@ -16,9 +16,9 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, get_args, get_origi
 
 from judge.assess.assessor import NO_VERDICT, Assessor
 from judge.assess.judging import PanelMember, judge_with_panel
-from judge.assess.progress import ProgressListener
 from judge.assess.prompts import Prompts, make_object_schema
 from judge.client.client import ModelClient
+from judge.client.progress import ProgressListener
 from judge.errors import JudgeError, ReplyParseError
 from judge.models.providers import Model
 from judge.pricing.costs import RunCost, combine_costs, make_run_cost

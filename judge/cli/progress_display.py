@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from rich import progress
 from rich.console import Console, RenderableType
@@ -13,10 +13,8 @@ from rich.text import Text
 
 from judge.characters import count_columns
 from judge.cli.terminal import format_duration, t
+from judge.client.progress import ProgressListener
 from judge.messages import Message
-
-if TYPE_CHECKING:
-    from judge.records import Judgment
 
 _SECONDS_BETWEEN_LINES = 10.0
 #: Columns of a line of a log: the name of a member of a panel is cut to fit.
@@ -31,7 +29,7 @@ CANARIES = Message("judging canary pairs")
 COLLECTING = Message("collecting answers")
 
 
-class ProgressBar:
+class ProgressBar(ProgressListener):
     """A progress bar: judged (or collected) of all, rate, failures, cost so far, time left.
 
     What the run waits for is a line below it. On a narrow terminal the bar itself is shorter.
@@ -66,10 +64,6 @@ class ProgressBar:
         )
         self._progress.start()
 
-    def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
-        """Advance the bar by one."""
-        self.add_answer(failed=judgment.error is not None, usd=usd)
-
     def set_status(self, status: str) -> None:
         """Show what the run waits for."""
         self._progress.update(self._task, status=t(status))
@@ -100,7 +94,7 @@ class _BarAndStatus(progress.Progress):
                 yield Text(task.fields["status"], style="yellow", no_wrap=True, overflow="ellipsis")
 
 
-class ProgressLines:
+class ProgressLines(ProgressListener):
     """A line every ten seconds, for logs and pipes."""
 
     def __init__(
@@ -120,10 +114,6 @@ class ProgressLines:
                 "; the other {count:,} needs no call", "; the other {count:,} need no call", done
             )
             self._print(t("{count:,} to do", count=total - done) + (rest if done else ""))
-
-    def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
-        """Print the state when ten seconds have passed since the last line."""
-        self.add_answer(failed=judgment.error is not None, usd=usd)
 
     def set_status(self, status: str) -> None:
         """Print what the run waits for when ten seconds have passed since the last line."""

@@ -294,7 +294,7 @@ def collect(context: typer.Context, toml: _CollectConfigOption = None) -> None:
     from judge.report.display_text import format_new_call_count
 
     config = CollectConfig.load(toml, **list_typed_options(context))
-    result = collection.collect(config, listener=make_progress_listener(COLLECTING))
+    result = collection.collect(config, progress=make_progress_listener(COLLECTING))
     for name, tally in result.engines.items():
         print_message("{name}: {value}", name=name, value=_describe_tally(tally, config.source))
     for remark in (*result.remarks, *result.short_lists.values()):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
     from rich.console import Console
 
-    from judge.cli.progress_display import ProgressBar, ProgressLines
+    from judge.client.progress import ProgressListener
     from judge.messages import Message
 
 _LANGUAGE_OPTION = "--ui-lang"
@@ -43,7 +43,7 @@ _HASHES = re.compile(r"##(?=\w{0,20}\[)")
 _COLONS = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)")
 
 
-def make_progress_listener(activity: Message | None = None) -> ProgressBar | ProgressLines:
+def make_progress_listener(activity: Message | None = None) -> ProgressListener:
     """Return a progress bar on a terminal, lines of a log elsewhere; `activity` None is judging."""
     from judge.cli.progress_display import JUDGING, ProgressBar, ProgressLines
 

@@ -6,6 +6,7 @@
     retry            when a request is made again, and when a server counts as unavailable
     budget           the limits on calls and money
     cancel           Ctrl-C and the end of a run
+    progress         the listener that shows how far a run is
 
 The adapters in `judge.models` send the requests.
 """

@@ -14,11 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 import aiohttp
 
 from judge.client.cancel import Cancelled, CancelToken
+from judge.client.progress import ProgressListener
 from judge.client.retry import RequestLimits, make_retry_policy
 from judge.collect.engines import MAX_CONCURRENT_QUERIES, EngineRequest, Response, ResultSource
 from judge.collect.query_file import QueryRow, read_query_file
@@ -54,7 +54,10 @@ _SHUTDOWN_TIMEOUT = 5.0
 
 
 def collect(
-    config: CollectConfig, *, listener: CollectListener | None = None, cancel_token: CancelToken | None = None
+    config: CollectConfig,
+    *,
+    progress: ProgressListener | None = None,
+    cancel_token: CancelToken | None = None,
 ) -> CollectResult:
     """Request what is missing from engines and write the whole dataset from the raw log.
 
@@ -75,8 +78,8 @@ def collect(
     lock = hold_lock(data.with_name(f".{data.name}.lock"), data, busy, Message("cannot be written"))
     with config.source.add_error_context("out"), lock:
         results = CollectedResults(sources, queries, config.depth, read_raw_log(log_path))
-        raw_log, listener = RawLog(log_path), listener or _NullCollectListener()
-        calls = asyncio.run(_request_missing(config, results, raw_log, listener, cancel_token))
+        raw_log, progress = RawLog(log_path), progress or ProgressListener()
+        calls = asyncio.run(_request_missing(config, results, raw_log, progress, cancel_token))
         if cancel_token.reason is not None:
             raise cancel_token.reason
         RunFolder(data.parent).write(data.name, (dump_json(row) + "\n" for row in results.make_rows()))
@@ -103,7 +106,7 @@ async def _request_missing(
     config: CollectConfig,
     results: CollectedResults,
     raw_log: RawLog,
-    listener: CollectListener,
+    progress: ProgressListener,
     cancel_token: CancelToken,
 ) -> int:
     """Request everything that is missing and return the number of calls; cancelling ends it gracefully."""
@@ -119,7 +122,7 @@ async def _request_missing(
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
     ) as http:
-        collector = Collector(raw_log, results, limits, cancel_token, http, listener)
+        collector = Collector(raw_log, results, limits, cancel_token, http, progress)
         async with cancel_token.handle_signals():
             await _wait_until_done(asyncio.ensure_future(collector.collect(engines)), cancel_token)
     if isinstance(cancel_token.reason, Interrupted):
@@ -141,26 +144,6 @@ async def _wait_until_done(work: asyncio.Future[None], cancel_token: CancelToken
             await work
     finally:
         ending.cancel()
-
-
-class CollectListener(Protocol):
-    """Is called when an answer is on disk; does nothing by default."""
-
-    def begin(self, total: int, done_count: int) -> None:
-        """Begin: `total` answers are wanted, `done_count` of them are in the log already."""
-        return
-
-    def add_answer(self, *, failed: bool) -> None:
-        """Count one more query that an engine answered, or failed to answer."""
-        return
-
-    def end(self) -> None:
-        """End, for any reason."""
-        return
-
-
-class _NullCollectListener(CollectListener):
-    """A listener that does nothing."""
 
 
 class RequestPacer:
@@ -223,14 +206,14 @@ class Collector:
     limits: RequestLimits
     cancel_token: CancelToken
     http: aiohttp.ClientSession
-    listener: CollectListener
+    progress: ProgressListener
     calls: int = 0
 
     async def collect(self, engines: Sequence[EngineSession]) -> None:
         """Request what is missing, query by query; end early when cancelled."""
         queries = self.results.queries
         done_count = sum(self._find_missing(query, engine) is None for query in queries for engine in engines)
-        self.listener.begin(len(queries) * len(engines), done_count)
+        self.progress.begin(len(queries) * len(engines), done_count)
         slots = asyncio.Semaphore(MAX_CONCURRENT_QUERIES)
         try:
             async with asyncio.TaskGroup() as group:
@@ -239,14 +222,14 @@ class Collector:
                     missing = [engine for engine in engines if self._find_missing(query, engine) is not None]
                     due = [engine for engine in missing if not engine.closed]
                     for _ in range(len(missing) - len(due)):
-                        self.listener.add_answer(failed=True)
+                        self.progress.add_answer(failed=True)
                     if due and await self._wait_for_all(due):
                         task = group.create_task(self._request_from_all(query, due))
                         task.add_done_callback(lambda _: slots.release())
                     else:
                         slots.release()
         finally:
-            self.listener.end()
+            self.progress.end()
 
     async def _wait_for_all(self, engines: Sequence[EngineSession]) -> bool:
         """Wait until all engines may get a request; return False when cancelled meanwhile."""
@@ -285,7 +268,7 @@ class Collector:
             self.cancel_token.cancel(store_error)
             return
         engine.record_outcome(error)
-        self.listener.add_answer(failed=error is not None)
+        self.progress.add_answer(failed=error is not None)
 
     async def _send(self, query: QueryRow, request: EngineRequest, engine: EngineSession) -> None:
         """Send one request and log what came back; raise CallError when it is not an answer."""

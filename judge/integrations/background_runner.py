@@ -20,10 +20,10 @@ from judge import factory, run_input
 from judge.assess.assessor import NO_VERDICT, Assessor
 from judge.assess.assignment_plan import AssignmentPlan
 from judge.assess.judging import PanelMember, judge_pairs, make_lease_window
-from judge.assess.progress import NullProgress
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient, PairPermit
+from judge.client.progress import ProgressListener
 from judge.config.run import Config
 from judge.dataset.rows import InputRecord
 from judge.dataset.stored_dataset import store_dataset
@@ -70,7 +70,7 @@ class Resources:
         async with self.locks.setdefault(query, asyncio.Lock()):
             member = PanelMember(self.assessor, self.client)
             plan = AssignmentPlan(pooled.pool.pairs, self.assessor, self.config.repeats)
-            judging = await judge_pairs(plan, member, self.window, NullProgress())
+            judging = await judge_pairs(plan, member, self.window, ProgressListener())
         if judging.stopped is not None:
             raise judging.stopped
         failed = [str(judgment.error) for judgment in judging.failures]

@@ -14,9 +14,9 @@ from typing import Self
 from judge import factory, pipeline, run_identity, run_input
 from judge.analysis.failure_advice import RunKind
 from judge.analysis.summary import SCHEMA_VERSION, Summary
-from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.client.budget import SpendLimit
+from judge.client.progress import ProgressListener
 from judge.config.environment import copy_environment
 from judge.config.option_types import is_day
 from judge.config.run import Config

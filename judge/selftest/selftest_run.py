@@ -15,10 +15,10 @@ from judge import factory, run_identity
 from judge.assess.assessor import Assessor
 from judge.assess.assignment_plan import list_request_keys
 from judge.assess.judging import JudgingResult, judge_with_panel
-from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import Prompts, Template, make_answer_schema
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
+from judge.client.progress import ProgressListener
 from judge.completeness import advise_on_failed_pairs, explain_stop
 from judge.config.run import Config
 from judge.config.run_checks import check_one_model
@@ -123,10 +123,9 @@ def run_selftest(
         members = factory.build_panel(test.config, test.assessors, CancelToken(), spend_limit)
         titles = f"1/2 {t(RUN_PROMPT.en)}", f"2/2 {t(PLAIN_PROMPT.en)}"
         panel = [replace(member, title=title) for member, title in zip(members, titles, strict=True)]
+        listener = progress or ProgressListener()
         with VerdictStore(test.store) as store:
-            judgings = asyncio.run(
-                judge_with_panel(test.pairs, panel, store, test.config.repeats, progress or NullProgress())
-            )
+            judgings = asyncio.run(judge_with_panel(test.pairs, panel, store, test.config.repeats, listener))
         for judging in judgings:
             _check_judging(judging, test.config)
         result = _make_result(test, judgings)

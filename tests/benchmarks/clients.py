@@ -94,29 +94,20 @@ def drive_adapter(work: Workload, kind: str) -> int:
     return asyncio.run(judge_rows())
 
 
-class JudgingTime:
-    """A progress listener that times judging, from the first request to the last durable judgment."""
-
-    def __init__(self, work: Workload) -> None:
-        self._work = work
-
-    def begin(self, total: int, done: int, subject: str = "", title: str = "") -> None:
-        self._work.stopwatch.start()
-
-    def add_judgment(self, judgment: object, usd: float | None) -> None:
-        pass
-
-    def set_status(self, status: str) -> None:
-        pass
-
-    def end(self) -> None:
-        self._work.stopwatch.stop()
-
-
 def drive_judge(work: Workload, name: str) -> int:
     """Run `judge run`, for `RUN_KNOWN` after a run of one other pair."""
     from judge import pipeline
+    from judge.client.progress import ProgressListener
     from judge.config.run import Config
+
+    class JudgingTime(ProgressListener):
+        """Times judging, from the first request to the last durable judgment."""
+
+        def begin(self, total: int, done: int, subject: str = "", title: str = "") -> None:
+            work.stopwatch.start()
+
+        def end(self) -> None:
+            work.stopwatch.stop()
 
     gc.set_threshold(100_000)  # as the command does
     config = Config(
@@ -126,7 +117,7 @@ def drive_judge(work: Workload, name: str) -> int:
         row = {**work.rows[0], "query": "the query of an earlier run"}
         Path("earlier.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
         pipeline.run(replace(config, data="earlier.jsonl", out="runs/earlier"))
-    return pipeline.run(config, progress=JudgingTime(work)).summary.judged
+    return pipeline.run(config, progress=JudgingTime()).summary.judged
 
 
 def main() -> None:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 from judge import finished_run, pipeline
 from judge.cli import main
+from judge.client.progress import ProgressListener
 from judge.config.run import Config
 from judge.errors import InputError, JudgeError
 from judge.records import Judgment
@@ -82,24 +83,15 @@ def warm_up(folder: Path) -> None:
     finished_run.rescore(setup.out, save=True)
 
 
-class AcknowledgementWriter:
+class AcknowledgementWriter(ProgressListener):
     """A progress that writes the pair of each durable verdict to a descriptor of the parent process."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
-    def begin(self, total: int, done: int, subject: str = "", title: str = "") -> None:
-        pass
-
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         if judgment.grade is not None:
             os.write(self._descriptor, f"{judgment.reason}\n".encode())
-
-    def set_status(self, status: str) -> None:
-        pass
-
-    def end(self) -> None:
-        pass
 
 
 class _PipeReader:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from judge import Config, pipeline
-from judge.assess.progress import NullProgress
+from judge.client.progress import ProgressListener
 from judge.records import Usage
 from judge.runs.record_json import to_json
 from judge.runs.run_result import RunResult
@@ -86,7 +86,7 @@ def _compare_estimate(guess: Mapping[str, Any], spent: Mapping[str, Any], basis:
         yield Figure(f"{name} by {basis}", f"{error:+.1%}", target, not promised or abs(error) <= 0.10)
 
 
-class _Stopwatch(NullProgress):
+class _Stopwatch(ProgressListener):
     """A progress that measures the seconds of judging."""
 
     seconds = 0.0

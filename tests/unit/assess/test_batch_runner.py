@@ -17,11 +17,11 @@ import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.judging import JudgingResult, PanelMember, judge_with_panel
-from judge.assess.progress import NullProgress
 from judge.assess.prompts import find_default_directory, load_prompts
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
+from judge.client.progress import ProgressListener
 from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
 from judge.errors import AccountError, Interrupted, RetryableError, iterate_causes
@@ -106,7 +106,7 @@ class MemoryBatchApi:
         pass
 
 
-class StatusRecorder(NullProgress):
+class StatusRecorder(ProgressListener):
     """A progress that records the statuses of the run."""
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ async def judge(
     client = ModelClient(assessor.model, limits, token or CancelToken(), spend_limit)
     with VerdictStore(path) as store:
         [result] = await judge_with_panel(
-            POOL.pairs, [PanelMember(assessor, client, api)], store, 1, progress or NullProgress()
+            POOL.pairs, [PanelMember(assessor, client, api)], store, 1, progress or ProgressListener()
         )
     return result
 

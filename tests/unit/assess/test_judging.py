@@ -18,10 +18,10 @@ from judge.assess.assessor import Assessor
 from judge.assess.assignment_plan import AssignmentPlan, list_request_keys
 from judge.assess.judging import JudgingResult, PanelMember, judge_pairs, make_lease_window
 from judge.assess.pair_runner import ConsecutiveFailures
-from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import find_default_directory, load_prompts
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
+from judge.client.progress import ProgressListener
 from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
 from judge.errors import RequestRejected, RetryableError, StoreError
@@ -48,7 +48,7 @@ KEYS = list_request_keys(POOL.pairs, make_assessor(), 1)
 LEASED = 20
 
 
-class JudgmentCounter(NullProgress):
+class JudgmentCounter(ProgressListener):
     """A progress with an event for the moment when all pairs without a foreign lease are judged."""
 
     def __init__(self) -> None:
@@ -169,7 +169,7 @@ def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
     assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
     client = ModelClient(model, RequestLimits(64, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        result = asyncio.run(judge_pool(MANY, assessor, store, client, NullProgress()))
+        result = asyncio.run(judge_pool(MANY, assessor, store, client, ProgressListener()))
     assert words in str(result.stopped)
     assert model.calls == result.cost.calls <= max_calls
 
@@ -208,7 +208,7 @@ def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path)
     assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
     client = ModelClient(model, RequestLimits(4, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        result = asyncio.run(judge_pool(POOL, assessor, store, client, NullProgress()))
+        result = asyncio.run(judge_pool(POOL, assessor, store, client, ProgressListener()))
     assert all("raise --max-tokens (now 512)" in each.detail for each in result.judgments)
 
 
@@ -270,7 +270,7 @@ def test_a_defect_ends_the_run_after_the_calls_in_flight_which_are_paid_for(tmp_
     async def judge_at_once(store: VerdictStore) -> JudgingResult:
         client = ModelClient(model, RequestLimits(LEASED, 3, 600, 1), CancelToken())
         client.limiter.skip_probes()
-        return await judge_pool(POOL, assessor, store, client, NullProgress())
+        return await judge_pool(POOL, assessor, store, client, ProgressListener())
 
     with VerdictStore(tmp_path / "v.sqlite") as store:
         with pytest.raises(AttributeError, match="nothing expects this"):
@@ -309,7 +309,7 @@ def test_leases_are_taken_ahead_and_never_more_than_twice_the_concurrency(
     assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
     client = ModelClient(model, RequestLimits(concurrency, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        result = asyncio.run(judge_pool(POOL, assessor, store, client, NullProgress()))
+        result = asyncio.run(judge_pool(POOL, assessor, store, client, ProgressListener()))
     assert [judgment.grade for judgment in result.judgments] == [1] * len(POOL.pairs)
     assert concurrency < max(leases) <= 2 * concurrency
     assert count_leases(tmp_path / "v.sqlite") == 0
@@ -349,7 +349,7 @@ def test_no_permit_is_held_while_a_lease_is_awaited(tmp_path: Path) -> None:
                 await released.wait()
             return await super().acquire(keys)
 
-    class ProgressCounter(NullProgress):
+    class ProgressCounter(ProgressListener):
         judged = 0
 
         def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
@@ -389,7 +389,7 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
         limits = test_judging.RequestLimits(4, 3, 600, 1)
         client = test_judging.ModelClient(model, limits, test_judging.CancelToken())
         with VerdictStore(Path(sys.argv[1])) as store:
-            progress = test_judging.NullProgress()
+            progress = test_judging.ProgressListener()
             asyncio.run(test_judging.judge_pool(test_judging.MANY, assessor, store, client, progress))
     """)
     path = tmp_path / "v.sqlite"
@@ -433,7 +433,7 @@ def test_a_server_that_gave_verdicts_is_not_probed_in_the_next_run(tmp_path: Pat
         client = ModelClient(assessor.model, RequestLimits(16, 3, 600, 1), CancelToken())
         pool = build_pool(read_dataset(make_rows(rows, 1, 1), lang="auto", max_chars=4000), 10)
         with VerdictStore(tmp_path / "v.sqlite") as store:
-            return len((await judge_pool(pool, assessor, store, client, NullProgress())).judgments)
+            return len((await judge_pool(pool, assessor, store, client, ProgressListener())).judgments)
 
     assert asyncio.run(judge_together(1, 1)) == 1
     assert asyncio.run(judge_together(16, 40)) == 40

@@ -8,10 +8,10 @@ import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.judging import JudgingResult, PanelMember, judge_with_panel
-from judge.assess.progress import NullProgress
 from judge.assess.prompts import find_default_directory, load_prompts
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
+from judge.client.progress import ProgressListener
 from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
 from judge.errors import Interrupted, JudgeError, RunIncomplete, StoreError
@@ -46,7 +46,7 @@ def run_panel(
         for _ in range(members)
     ]
     with VerdictStore(path / "v.sqlite") as store:
-        return asyncio.run(judge_with_panel(POOL.pairs, panel, store, 1, NullProgress()))
+        return asyncio.run(judge_with_panel(POOL.pairs, panel, store, 1, ProgressListener()))
 
 
 def test_every_assessor_judges_in_its_turn_and_a_shared_model_is_closed_once(tmp_path: Path) -> None:

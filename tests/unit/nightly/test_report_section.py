@@ -10,7 +10,7 @@ import pytest
 from markupsafe import escape
 
 from judge import finished_run
-from judge.assess.progress import NullProgress
+from judge.client.progress import ProgressListener
 from judge.errors import StoreError
 from judge.nightly import job
 from judge.nightly.night_texts import make_banner
@@ -91,7 +91,7 @@ def test_a_night_writes_one_report_and_its_canaries_none(tmp_path: Path) -> None
         assert finished_run.rewrite_report(canaries).stat().st_size > 0
 
 
-class Obstacle(NullProgress):
+class Obstacle(ProgressListener):
     """A listener that makes a folder at `path` when the pairs are judged."""
 
     def __init__(self, path: Path) -> None:
