@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -127,6 +128,8 @@ def _read_sheet(path: Path, warn: Warn) -> Iterator[tuple[str, list[str]]]:
         raise SetupError(
             "{file}: XLSX needs openpyxl: {command}", file=path, command=advise_install("xlsx")
         ) from None
+    # They are about fonts, rules for input and dates out of range, and name a line of openpyxl.
+    warnings.filterwarnings("ignore", category=UserWarning, module=r"openpyxl\.")
     with text_files.open_archive(path) as content:
         try:
             with zipfile.ZipFile(content) as archive:

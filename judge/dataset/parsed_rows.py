@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from numbers import Number
 from pathlib import Path
+from sys import float_info
 
 import msgspec
 
@@ -237,7 +238,7 @@ def _parse_latency(row: InputRow) -> float | None:
     value = row.values.get("latency_ms")
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= float_info.max:
         raise InputError(
             "{place}: field 'latency_ms' is {value!r:.40}, not a number of milliseconds",
             place=row.location,

@@ -505,6 +505,13 @@ def test_a_damaged_part_of_a_workbook_is_refused_on_one_line(part: str, old: byt
     assert len(message.splitlines()) == 1
 
 
+def test_no_warning_of_openpyxl_reaches_the_reader_of_a_workbook(tmp_path: Path) -> None:
+    content = change_workbook(
+        FORMATS["d.xlsx"](), STYLES, lambda xml: re.sub(rb"<cellStyles.*</cellStyles>", b"", xml)
+    )
+    assert read_file(write_content(tmp_path, "d.xlsx", content)).queries
+
+
 def test_a_row_beyond_the_end_of_a_sheet_is_refused(tmp_path: Path) -> None:
     row = b'<row r="99999999999"><c r="A99999999999"><v>1</v></c></row>'
     content = change_workbook(
