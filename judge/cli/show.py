@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from itertools import starmap
 from pathlib import Path
+from unicodedata import normalize
 
 from msgspec.structs import replace
 from rich.console import Console
@@ -38,6 +39,7 @@ def find_query(run: Path, query: str) -> tuple[QueryEntry, list[str]]:
     They are in the results.json in the folder `run`. Raise InputError when it has no such query, or several
     with that text, or `query` is empty. Failed judgments have the `detail` of judgments.jsonl.
     """
+    query = normalize("NFC", query)  # as ids are; the names of files on macOS are not
     with translate_run_errors(run):
         entry, texts, engines = _search(read_query_entries(run / "results.json"), query, run)
         if entry is not None:
@@ -73,7 +75,7 @@ def _search(
         engines |= entry.engines.keys()
         if entry.query_id == query:
             by_id = entry
-        elif entry.query == query:
+        elif normalize("NFC", entry.query) == query:
             by_text = by_text or entry
             ids_of_text.append(entry.query_id)
     if by_id is None and len(ids_of_text) > 1:

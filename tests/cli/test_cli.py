@@ -138,6 +138,14 @@ def test_show_takes_the_text_of_a_query(demo: Path) -> None:
     assert by_text.stdout == run_judge("show", demo, "--query", query["query_id"]).stdout != ""
 
 
+def test_show_takes_an_id_or_a_text_in_any_unicode_form(tmp_path: Path) -> None:
+    rows = [{"query_id": "1 caf\u00e9", "query": "2 cafe\u0301", "engines": {"a": ["text"]}}]
+    write_rows(tmp_path / "d.jsonl", rows)
+    run_judge("run", tmp_path / "d.jsonl", "-m", "lexical", "--out", tmp_path / "run")
+    for name in ("1 caf\u00e9", "1 cafe\u0301", "2 caf\u00e9", "2 cafe\u0301"):
+        assert run_judge("show", tmp_path / "run", "--query", name).returncode == 0
+
+
 def test_show_says_which_engine_has_no_row_for_the_query(tmp_path: Path) -> None:
     rows = [
         {"query": "first", "engines": {"e2": [{"snippet": "first text"}], "a": [], "e10": {"error": "down"}}},
