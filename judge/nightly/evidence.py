@@ -59,7 +59,8 @@ def gather_evidence(context: NightContext, judged_night: JudgedNight) -> Evidenc
     )
     is_mixed = is_suspect = False
     if run and baseline:
-        if not later_models:
+        # The reasons of canaries that drifted have the new names that they showed.
+        if not later_models and not (canaries and canaries.results.drift):
             new_models = _find_new_models(run.summary, baseline, canaries, context.options)
             evidence = replace(evidence, assessor_changes=[*evidence.assessor_changes, *new_models])
         evidence = _compare(evidence, context, run, baseline)
@@ -169,7 +170,7 @@ def _find_new_models(
     """Return a sentence when models graded tonight whose names are not in the baseline."""
     served = baseline.reference.served
     new = list_served_models(summary).difference(served)
-    if canaries and not canaries.results.drift:
+    if canaries:
         new = frozenset(name for name in new if not options.accepts(name))
     if not new or not served:
         return []
