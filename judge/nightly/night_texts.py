@@ -7,6 +7,7 @@ from outside stand between `ISOLATE` and `END`, and each format escapes them and
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 
 from judge.errors import ErrorKind
@@ -41,9 +42,9 @@ from judge.report.display_text import (
 )
 
 STATUS_TEXTS: Mapping[Status, Bilingual] = {status: make_text(status) for status in EXIT_CODES}
-#: The most characters of a stored sentence that are shown on the page, and of one in a message.
-SENTENCE_LENGTH = 300
-_MESSAGE_SENTENCE_LENGTH = 500
+#: The most characters of a stored sentence that are shown, and of one in a message: there is room for the
+#: advice of a reason, so that no command is cut.
+SENTENCE_LENGTH = 1_000
 #: The most engines that the title of a message names.
 _ENGINES_IN_TITLE = 2
 #: How changes and the ends of their intervals are printed.
@@ -96,9 +97,15 @@ def describe_nonsignificant_drops(t: Translator, night: NightRecord | NightTrend
         )
 
 
-def shorten_reasons(night: NightRecord) -> tuple[Bilingual, ...]:
-    """Return the reasons of the night as the page and the banner show them."""
-    return list_reasons(night, lambda text: truncate_with_ellipsis(text, SENTENCE_LENGTH))
+def shorten_reasons(night: NightRecord, *, is_last: bool = True) -> tuple[Bilingual, ...]:
+    """Return the reasons of the night as the page and the banner show them, each as `shorten_reason` does."""
+    return list_reasons(night, partial(shorten_reason, is_last=is_last))
+
+
+def shorten_reason(reason: str, *, is_last: bool) -> str:
+    """Return the reason without the advice after it, except on the last night: later, it is out of date."""
+    text = reason if is_last else re.split("; |；", reason)[0]
+    return truncate_with_ellipsis(text, SENTENCE_LENGTH)
 
 
 def make_banner(night: NightRecord) -> tuple[Bilingual, ...]:
@@ -314,7 +321,7 @@ def _describe_cost(cost: NightCost, t: Translator) -> str:
 
 
 def _shorten_sentence(text: str) -> str:
-    return " ".join(truncate_with_ellipsis(text, _MESSAGE_SENTENCE_LENGTH).split())
+    return " ".join(truncate_with_ellipsis(text, SENTENCE_LENGTH).split())
 
 
 def _format_signed(value: float | None) -> str:

@@ -1,6 +1,5 @@
 """The table of `judge trend`: a line per engine, and below it what happened on which night."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -10,7 +9,13 @@ from rich.text import Text
 from judge.cli.render.tables import Part, make_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
-from judge.nightly.night_texts import describe_nonsignificant_drops, format_plain, write_headline
+from judge.nightly.night_texts import (
+    SENTENCE_LENGTH,
+    describe_nonsignificant_drops,
+    format_plain,
+    shorten_reason,
+    write_headline,
+)
 from judge.nightly.record import EXIT_CODES, Status
 from judge.nightly.trend import NightTrend, Trend, describe_unfinished
 from judge.nightly.trend_changes import CHANGE_TEXTS, Change
@@ -41,8 +46,6 @@ _NAMED_CHANGES: Mapping[Status, frozenset[Change]] = {
     "queries changed": frozenset({"queries"}),
     "engine settings changed": frozenset({"engine settings"}),
 }
-#: The most characters of a reason: there is room for its advice, so that no command is cut.
-_REASON_LENGTH = 1_000
 
 
 def iter_trend_parts(trend: Trend) -> Iterator[Part]:
@@ -159,7 +162,7 @@ def _iter_notes(trend: Trend) -> Iterator[str]:
         yield t("canaries: the share that has the same grade as at the baseline")
     yield from _iter_news(trend.nights[-MAX_NIGHTS_IN_TABLE:])
     for sentence in trend.damaged:
-        yield t("left out: {reason}", reason=truncate_with_ellipsis(t(sentence), _REASON_LENGTH))
+        yield t("left out: {reason}", reason=truncate_with_ellipsis(t(sentence), SENTENCE_LENGTH))
     for day, command in trend.resume_commands.items():
         yield describe_unfinished(t, day, command)
 
@@ -175,13 +178,7 @@ def _iter_news(nights: Sequence[NightTrend]) -> Iterator[str]:
                 engines = t.join(map(fit_on_line, night.regressed))
                 status = t("{status} of {engines}", status=status, engines=engines)
             reasons = night.other_reasons[:1]
-            parts += [status, *(_shorten_reason(reason, is_last=night is nights[-1]) for reason in reasons)]
+            parts += [status, *(shorten_reason(reason, is_last=night is nights[-1]) for reason in reasons)]
         parts += map(format_plain, describe_nonsignificant_drops(t, night))
         if parts:
             yield f"{night.date}  {_SIGNS[night.status]}  {t('; ').join(parts)}"
-
-
-def _shorten_reason(reason: str, *, is_last: bool) -> str:
-    """Return the reason without the advice after it, except on the last night: later, it is out of date."""
-    text = reason if is_last else re.split("; |；", reason)[0]
-    return truncate_with_ellipsis(text, _REASON_LENGTH)

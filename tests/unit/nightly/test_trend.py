@@ -494,10 +494,13 @@ def test_the_reason_of_the_last_night_alone_has_its_advice(tmp_path: Path) -> No
         ]
         return render_trend(make_trend(trend.read_history(write_nights(tmp_path, nights))))
 
-    advice = f"do nothing; to accept it: judge baseline set {'x' * 90}"
+    advice = f"do nothing; to accept it: judge baseline set {'x' * 400}"
     lines = render(f"model a; {advice}", f"model b; {advice}")
     assert "2026-05-01  ~  assessor drift; model a" in lines
     assert f"2026-05-02  ~  assessor drift; model b; {advice}" in " ".join(lines)
+    page = trend_page.write_trend_page(tmp_path).read_text(encoding="utf-8")
+    assert "<bdi>model a</bdi>" in page
+    assert page.count(advice) == page.count(f"<bdi>model b; {advice}</bdi>") == 2  # headline and table
     assert "2026-05-01  ~  assessor drift; a （失败：500）" in render("a （失败：500）；请稍后", "b")
     assert f"{'x' * 1_000}…" in "".join(render("x" * 2_000))
 
