@@ -26,6 +26,8 @@ from judge.models.providers import Model
 from judge.pricing.prices import Price
 from judge.records import ANSWERED, CONTENT_FILTER, LOST, Call, Completion, Prompt
 
+#: The record of a call that is ended before its answer.
+_LOST_CALL = Call(LOST, maybe_billed=True)
 #: Seconds without an answer after which the progress shows what the run waits for.
 _SLOW = 5.0
 #: The same after which it shows that no request succeeds.
@@ -195,7 +197,7 @@ class ModelClient:
             permit.release()
             await self.spend_limit.wait_for_settlement()
         permit.begin_call()
-        call = Call(LOST, maybe_billed=True)  # for a call that is ended before its answer
+        call = _LOST_CALL
         try:
             completion = await self.model.complete(prompt)
             call = Call(ANSWERED, completion.usage)

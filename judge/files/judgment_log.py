@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from judge.files.json_text import dump_json, format_json
 from judge.files.stored_records import StoredRecords, TemporaryLines, decode_line
-from judge.records import Judgment
+from judge.records import Judgment, Params
 
 #: How the line of a judgment ends that has no id of another snippet.
 _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
@@ -26,13 +26,15 @@ _judgment_decoder = msgspec.json.Decoder(Judgment)
 
 def dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[str]:
     """Yield a line for each judgment, which begins with `start`, as `dump_json` writes it."""
-    params, is_same = "", False
+    params: Params | None = None
+    text, is_same = "", False
     for judgment in judgments:
         try:
             # The encoders write small and large numbers in two ways, and only parameters can hold such.
-            if params != (text := repr(judgment.params)):  # most judgments have the same
-                params = text
-                is_same = format_json(msgspec.json.encode(judgment.params)) == dump_json(judgment.params)
+            if judgment.params is not params:  # those of an assessor have one object
+                params = judgment.params
+                if text != (text := repr(params)):  # those that are read from a file have equal ones
+                    is_same = format_json(msgspec.json.encode(params)) == dump_json(params)
             line = format_json(msgspec.json.encode(judgment)) if is_same else dump_json(asdict(judgment))
         except (UnicodeEncodeError, msgspec.DecodeError):  # half a surrogate pair
             line = dump_json(asdict(judgment))

@@ -103,10 +103,11 @@ class Http1Connections:
                     connection = await self._connect()
             except TimeoutError:
                 raise NotConnected from TimeoutError(ETIMEDOUT, strerror(ETIMEDOUT))
+        timer = loop.call_at(deadline, connection.end, TimeoutError())
         try:
-            async with asyncio.timeout_at(deadline):
-                return await connection.send(b"%b%d\r\n\r\n%b" % (self._head, len(body), body))
+            return await connection.send(b"%b%d\r\n\r\n%b" % (self._head, len(body), body))
         finally:
+            timer.cancel()
             if connection.is_reusable:
                 connection.free_until = loop.time() + KEEP_ALIVE
                 self._free.append(connection)
