@@ -15,7 +15,6 @@ from functools import partial
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 
@@ -38,7 +37,7 @@ from judge.files.stored_records import (
 )
 from judge.flags import TEXT_MISSING
 from judge.messages import Message, join_messages
-from judge.records import Dataset, Pool, Query, Ranking, Snippet
+from judge.records import Dataset, Pool, Query, Ranking
 
 
 @dataclass(slots=True)
@@ -132,49 +131,21 @@ class PooledDataset:
     no_snippet_shares: Mapping[str, float | None] = field(default_factory=dict, compare=False)
 
 
-#: The number of a snippet among those of its query.
-_Number = Annotated[int, msgspec.Meta(ge=0)]
-
-
-class _StoredList(msgspec.Struct, array_like=True):
-    """The ranking of an engine by the numbers of its snippets, and the `documents` of the pool."""
-
-    engine: str
-    error: str | None
-    latency_ms: float | None
-    numbers: list[_Number]
-    documents: tuple[str, ...]
-
-
 class _StoredQuery(msgspec.Struct, array_like=True):
-    """The line of a query: a snippet that several engines returned is there once."""
+    """The line of a query."""
 
     query: Query
-    snippets: list[Snippet]
-    lists: list[_StoredList]
+    rankings: tuple[Ranking, ...]
 
     def check(self, depth: int) -> None:
-        """Raise ValueError where a snippet is missing, an engine is there twice, or documents do not fit."""
-        if len({stored_list.engine for stored_list in self.lists}) < len(self.lists):
+        """Raise ValueError where a list is of another query or engine, or its documents do not fit."""
+        if len({ranking.engine for ranking in self.rankings}) < len(self.rankings):
             raise ValueError("an engine is there twice")
-        for stored_list in self.lists:
-            numbers = stored_list.numbers
-            if max(numbers, default=-1) >= len(self.snippets):
-                raise ValueError("a snippet is missing")
-            if len(stored_list.documents) != min(depth, len(numbers)):
+        for ranking in self.rankings:
+            if ranking.query_id != self.query.id:
+                raise ValueError("a list is of another query")
+            if len(ranking.documents) != min(depth, len(ranking.snippets)):
                 raise ValueError("a list has other documents")
-
-    def make_rankings(self) -> Iterator[Ranking]:
-        """Yield the rankings of the query."""
-        for stored_list in self.lists:
-            yield Ranking(
-                stored_list.engine,
-                self.query.id,
-                tuple([self.snippets[number] for number in stored_list.numbers]),
-                stored_list.error,
-                stored_list.latency_ms,
-                stored_list.documents,
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +168,7 @@ def store_dataset(reader: QueryReader, depth: int, folder: Path | None) -> Poole
     pool_warnings = PoolWarnings(depth, dates=reader.options.dates)
     counts = _PoolCounts(depth)
     for query, rankings in reader.read(folder):
-        stored = _make_stored_query(query, rankings, depth)
+        stored = _StoredQuery(query, name_documents(rankings, depth))
         lines.append([encode_line(stored)])
         pool_warnings.add(rankings)
         counts.add(stored)
@@ -211,22 +182,6 @@ def store_dataset(reader: QueryReader, depth: int, folder: Path | None) -> Poole
     return _make_pooled(lines, counts, footer)
 
 
-def _make_stored_query(query: Query, rankings: Sequence[Ranking], depth: int) -> _StoredQuery:
-    snippets = {id(snippet): snippet for ranking in rankings for snippet in ranking.snippets}
-    numbers = {key: number for number, key in enumerate(snippets)}
-    lists = [
-        _StoredList(
-            ranking.engine,
-            ranking.error,
-            ranking.latency_ms,
-            [numbers[id(snippet)] for snippet in ranking.snippets],
-            ranking.documents,
-        )
-        for ranking in name_documents(rankings, depth)
-    ]
-    return _StoredQuery(query, list(snippets.values()), lists)
-
-
 def _hash_dataset(queries: Iterable[Query], stored: Iterable[_StoredQuery]) -> str:
     """Return a hash of the dataset as it was read; `stored` are sorted by the ids of the queries."""
     digest = hashlib.sha256()
@@ -236,12 +191,11 @@ def _hash_dataset(queries: Iterable[Query], stored: Iterable[_StoredQuery]) -> s
         expected = () if query.expected is None else (query.expected,)
         digest.update(json.dumps((*record, *expected)).encode())
     for stored_query in stored:
-        texts = [
-            (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
-            for snippet in stored_query.snippets
-        ]
-        for ranking in sorted(stored_query.lists, key=attrgetter("engine")):
-            snippets = [texts[number] for number in ranking.numbers]
+        for ranking in sorted(stored_query.rankings, key=attrgetter("engine")):
+            snippets = [
+                (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
+                for snippet in ranking.snippets
+            ]
             latency = [] if ranking.latency_ms is None else [ranking.latency_ms]
             record = ("ranking", stored_query.query.id, ranking.engine, ranking.error, snippets, *latency)
             digest.update(json.dumps(record).encode())
@@ -268,21 +222,20 @@ class _PoolCounts:
         if stored.query.id in self.queries:
             raise ValueError("a query is there twice")
         self.queries[stored.query.id] = stored.query
-        results = [number for stored_list in stored.lists for number in stored_list.numbers[: self.depth]]
-        has_text = [
-            None if TEXT_MISSING in snippet.flags else bool(snippet.text) for snippet in stored.snippets
-        ]
-        for stored_list in stored.lists:
-            self.engines.add(stored_list.engine)
-            texts = [has_text[number] for number in stored_list.numbers[: self.depth]]
-            self.with_text[stored_list.engine] += texts.count(True)
-            self.without_text[stored_list.engine] += texts.count(False)
-            if stored_list.error is None:
-                counts = self.filled if stored_list.numbers else self.empty
-                counts[stored_list.engine] += 1
-        self.rankings += len(stored.lists)
-        self.results += len(results)
-        self.pairs += len({stored.snippets[number].id for number in results})
+        pooled: set[str] = set()
+        for ranking in stored.rankings:
+            engine, snippets = ranking.engine, ranking.snippets[: self.depth]
+            self.engines.add(engine)
+            self.results += len(snippets)
+            pooled.update(snippet.id for snippet in snippets)
+            has_text = [bool(snippet.text) for snippet in snippets if TEXT_MISSING not in snippet.flags]
+            self.with_text[engine] += has_text.count(True)
+            self.without_text[engine] += has_text.count(False)
+            if ranking.error is None:
+                counts = self.filled if ranking.snippets else self.empty
+                counts[engine] += 1
+        self.rankings += len(stored.rankings)
+        self.pairs += len(pooled)
 
 
 def load_pooled(lines: StoredLines, depth: int, cache_key: str = "") -> PooledDataset:
@@ -307,7 +260,7 @@ def _make_pooled(
 
     def read_rankings() -> Iterator[Ranking]:
         for line in islice(lines, len(queries)):
-            yield from decode_line(_query_decoder, line).make_rankings()
+            yield from decode_line(_query_decoder, line).rankings
 
     rankings = StoredRankings(read_rankings, counts.rankings)
     dataset = Dataset(queries, rankings, tuple(sorted(counts.engines)), footer.warnings, footer.dates)

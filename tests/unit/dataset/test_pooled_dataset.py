@@ -3,7 +3,7 @@
 import hashlib
 import json
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,19 +143,24 @@ def test_a_damaged_cache_is_made_again(tmp_path: Path, damage: str) -> None:
     assert not file.is_symlink()
 
 
+def name_query(query: list[Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield each object of a stored query that has its id, and the key of the id."""
+    yield query[0], "id"
+    yield from ((ranking, "query_id") for ranking in query[1])
+
+
 @check_each(
     "change",
     [
         lambda query: query.pop(),
         lambda query: query[0].update(lang="la"),
-        lambda query: query[1][0].update(text=7),
-        lambda query: query[1][0].update(flags="ab"),
-        lambda query: query[2][0][3].append(99),
-        lambda query: query[2][0][3].append(-1),
-        lambda query: query[2][0][4].pop(),
-        lambda query: query[2][0][3].append("0"),
-        lambda query: query[2].append(query[2][0]),
-        lambda query: query[0].update(id="q1"),
+        lambda query: query[1][0]["snippets"][0].update(text=7),
+        lambda query: query[1][0]["snippets"][0].update(flags="ab"),
+        lambda query: query[1][0]["snippets"].pop(),
+        lambda query: query[1][0]["documents"].pop(),
+        lambda query: query[1][0].update(query_id="q1"),
+        lambda query: query[1].append(query[1][0]),
+        lambda query: [values.update({name: "q1"}) for values, name in name_query(query)],
     ],
 )
 def test_a_cache_with_wrong_values_is_made_again(tmp_path: Path, change: Callable[[Any], object]) -> None:
