@@ -71,7 +71,7 @@ def run(
     if config.out:
         with config.source.add_error_context("out"):
             RunFolder(Path(config.out)).check_free()  # before a large dataset is read
-    prepared = _prepare(config, dataset)
+    prepared = prepare_run(config, dataset)
     cancel_token = cancel_token or CancelToken()
     spend_limit = spend_limit or SpendLimit(config.max_calls, config.budget)
     panel = factory.build_panel(config, prepared.assessors, cancel_token, spend_limit)
@@ -124,9 +124,10 @@ def run(
 
 
 @dataclass(frozen=True, slots=True)
-class _PreparedRun:
+class PreparedRun:
     """What a run reads and opens before it judges, and `estimate` too."""
 
+    config: Config
     measures: tuple[Measure, ...]
     pooled: PooledDataset
     labels: LabelSet | None
@@ -146,12 +147,12 @@ class _PreparedRun:
         return dict.fromkeys((*of_lists, *of_texts, *of_dataset, *of_labels, *of_examples))
 
 
-def _prepare(
+def prepare_run(
     config: Config,
     dataset: run_input.DatasetRows | PooledDataset | None = None,
     *,
     needs_key: bool = True,
-) -> _PreparedRun:
+) -> PreparedRun:
     """Return what a run works with; without `needs_key` its models open without one. Raises as `run` does."""
     measures = run_input.choose_measures(config)
     pooled = dataset
@@ -162,7 +163,7 @@ def _prepare(
     assessors = factory.build_assessors(config, needs_key=needs_key)
     folder, identity = run_identity.choose_run_folder(config, pooled, assessors, labels)
     store_file = run_identity.choose_store_path(config)
-    return _PreparedRun(measures, pooled, labels, assessors, folder, identity, store_file)
+    return PreparedRun(config, measures, pooled, labels, assessors, folder, identity, store_file)
 
 
 def _store_judgments(run: JudgedRun, folder: Path) -> JudgedRun:
@@ -221,7 +222,7 @@ def estimate(config: Config, dataset: PooledDataset | None = None) -> RunEstimat
 
     Makes no call.
     """
-    prepared = _prepare(config, dataset, needs_key=False)
+    prepared = prepare_run(config, dataset, needs_key=False)
     pooled, assessors = prepared.pooled, prepared.assessors
     if config.batch:
         for assessor in assessors:

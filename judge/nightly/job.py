@@ -11,7 +11,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import Self
 
-from judge import factory, pipeline, run_identity, run_input
+from judge import factory, pipeline, run_identity
 from judge.analysis.failure_advice import RunKind
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.characters import escape_controls
@@ -19,9 +19,7 @@ from judge.client.budget import SpendLimit
 from judge.client.progress import ProgressListener
 from judge.config.environment import copy_environment
 from judge.config.option_types import is_day
-from judge.config.run import Config
 from judge.config.toml_file import read_section
-from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import FileInUse, InputError, Interrupted, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
@@ -64,8 +62,9 @@ from judge.nightly.record import (
 )
 from judge.nightly.stores import JudgedNight
 from judge.nightly.trend_page import write_trend_page
+from judge.pipeline import PreparedRun, prepare_run
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import CONFIG_FILE, RunIdentity, parse_inputs, read_config
+from judge.runs.load import CONFIG_FILE, parse_inputs, read_config
 from judge.runs.record_json import to_json
 from judge.runs.run_result import RunResult
 from judge.store import store_files
@@ -214,32 +213,15 @@ def _prepare(context: NightContext) -> NightContext:
 
 
 @dataclass(frozen=True, slots=True)
-class _RunInput:
-    """The input of a run of a night, which is read once: its options, its dataset and its identity."""
-
-    config: Config
-    pooled: PooledDataset
-    identity: RunIdentity
-
-    @classmethod
-    def read(cls, config: Config) -> Self:
-        """Return the input of a run with these options; raise InputError when it cannot be used."""
-        pooled = run_input.load_pooled_dataset(config)
-        labels = run_input.load_run_labels(config, pooled)
-        assessors = factory.build_assessors(config)
-        return cls(config, pooled, run_identity.make_identity(config, pooled, assessors, labels))
-
-
-@dataclass(frozen=True, slots=True)
 class _NightJob:
-    """The judging of a night: what it works with, and the input of its two runs, `pool` and `canaries`.
+    """The judging of a night: what it works with, and its two runs, `pool` and `canaries`.
 
     The limits of calls and of spending are for both together.
     """
 
     context: NightContext
-    pool: _RunInput
-    canaries: _RunInput
+    pool: PreparedRun
+    canaries: PreparedRun
     spend_limit: SpendLimit
 
     @classmethod
@@ -250,7 +232,7 @@ class _NightJob:
         repeats = context.options.canary_repeats or 1
         canary_config = assessor_drift.make_canary_config(context.config, repeats)
         spend_limit = SpendLimit(context.config.max_calls, context.config.budget)
-        return cls(context, _RunInput.read(context.config), _RunInput.read(canary_config), spend_limit)
+        return cls(context, prepare_run(context.config), prepare_run(canary_config), spend_limit)
 
     def judge_night(self, canary_progress: _Listener, progress: _Listener) -> NightRecord:
         """Judge the night, compare it with the baseline, keep its verdicts, and write night.json.
@@ -366,7 +348,7 @@ class _NightJob:
         return self._run(self.canaries, folder, store, progress, "canaries")
 
     def _run(
-        self, run: _RunInput, folder: RunFolder, store: Path, progress: _Listener, kind: RunKind
+        self, run: PreparedRun, folder: RunFolder, store: Path, progress: _Listener, kind: RunKind
     ) -> RunResult:
         run_identity.update_identity(folder, run.identity)
         config = replace(run.config, out=str(folder.path), store=str(store))
