@@ -47,8 +47,7 @@ def finish_run(folder: RunFolder, run: JudgedRun, cache: FileCache, *, with_repo
 def measure_run(folder: RunFolder, run: JudgedRun) -> RunResult:
     """Return the scores and the summary of a run."""
     analysis = analyse_run(run)
-    dimensions = {name: dimension.summary for name, dimension in run.dimensions.items()}
-    return _make_result(folder, run, replace(analysis.summary, dimensions=dimensions), analysis.scores)
+    return _make_result(folder, run, analysis.summary, analysis.scores)
 
 
 def _make_result(

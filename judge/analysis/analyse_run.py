@@ -102,6 +102,7 @@ def analyse_run(run: JudgedRun, engine_pairs: Collection[frozenset[str]] | None 
         stopped=spec.stopped,
         controls=_add_ideal_means(spec, results, columns, scores.largest),
         near_duplicates=len(set(columns.rows["pair"][columns.rows["is_near_duplicate"]].tolist())),
+        dimensions={name: dimension.summary for name, dimension in run.dimensions.items()},
     )
     return RunAnalysis(scores, summary)
 

@@ -355,6 +355,16 @@ def test_a_run_without_a_grade_is_incomplete_and_not_compared(tmp_path: Path) ->
         judge.compare(out)
 
 
+def test_a_comparison_by_further_measures_keeps_the_dimensions(tmp_path: Path) -> None:
+    folder = judge.run(ROWS, "lexical", out=str(tmp_path / "x"), diversity=True).folder
+    for summary in (
+        judge.compare(folder),
+        judge.compare(folder, measures="P@1"),
+        judge.compare(folder, against="a"),
+    ):
+        assert list(summary.dimensions) == ["diversity"]
+
+
 def test_scoring_again_has_the_warnings_of_the_dataset(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("query,snippet\n法国首都,巴黎是法国的首都。\n", encoding="gb18030")
