@@ -29,7 +29,7 @@ _WIDTH = 1 - _LEFT - _RIGHT
 #: Heights in pixels.
 _KEY = 20
 _LETTERS = 16
-_TITLE = 24
+_TITLE = 30  # the mark of an alarm on the highest value is below the text
 _HEIGHT = 76
 _SPACE = 14
 _DATES = 22

@@ -163,7 +163,11 @@ def _draw_canaries(timeline: Timeline) -> Chart | None:
     rows = [row for row in rows if row.measured]
     if not rows:
         return None
-    keys = [(_DOT, make_text("a night")), (_ALARM, STATUS_TEXTS["assessor drift"])]
+    keys = [
+        (_DOT, make_text("a night")),
+        (_ALARM, STATUS_TEXTS["assessor drift"]),
+        (_HOLLOW, make_text("not decided")),
+    ]
     picture = draw_rows(keys, timeline, rows, "mean", same_span=False)
     columns = [
         Column(labels[0], shares, ".3f"),

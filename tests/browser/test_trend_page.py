@@ -14,7 +14,14 @@ from judge.errors import InputError
 from judge.nightly import trend_page
 from tests.browser.test_chart_looks import STICKS_OUT
 from tests.support.browser import RecordedPage, find_violations, make_file_url, open_page
-from tests.unit.nightly.records import make_drift, make_month, make_night, make_regression, write_nights
+from tests.unit.nightly.records import (
+    make_canaries,
+    make_drift,
+    make_month,
+    make_night,
+    make_regression,
+    write_nights,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -88,6 +95,22 @@ def test_charts_mark_alarms_changes_and_nights_that_are_missing(recorded_page: R
     assert sdcg.locator(".whisker").count() == 3
     pointed = sdcg.locator("g:has(> .alarm) title, g:has(.alarm) > title").first
     assert (pointed.text_content() or "").startswith("2026-05-19 bing 0.5")
+
+
+def test_the_mark_of_drift_without_a_changed_canary_is_below_the_title(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """The server names another model, and each canary has its grade, which is the top of the axis."""
+    nights = [make_night("2026-05-08"), make_drift() | {"canaries": make_canaries(60, drift=True)}]
+    path = trend_page.write_trend_page(write_nights(tmp_path, nights))
+    with open_page(browser, make_file_url(path), locale="en-US") as result:
+        canaries = result.page.locator("svg.chart").last
+        assert "not decided" in (canaries.text_content() or "")
+        title = canaries.locator(".head").filter(visible=True).first.bounding_box()
+        mark = canaries.locator("g > svg > .alarm").first.bounding_box()
+        assert title is not None
+        assert mark is not None
+        assert title["y"] + title["height"] <= mark["y"] + 3  # the box of a text is higher than its letters
 
 
 def test_the_numbers_of_a_chart_have_one_column_for_each_engine(recorded_page: RecordedPage) -> None:
