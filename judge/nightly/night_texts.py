@@ -121,8 +121,11 @@ def make_banner(night: NightRecord) -> tuple[Bilingual, ...]:
 
 
 def _describe_comparison(t: Translator, night: NightRecord) -> Iterator[str]:
-    if night.status == "fine" and night.regression_test and night.baseline:
-        yield from _describe_fine_night(night, night.regression_test, night.baseline.name, t)
+    test, baseline = night.regression_test, night.baseline
+    if night.status == "fine" and test and baseline:
+        yield from _describe_fine_night(night, test, baseline.name, t)
+    elif test and test.ran and baseline:
+        yield t("compared with the baseline {baseline}", baseline=isolate(baseline.name))
     if night.canaries and night.canaries.judged:  # the reasons say why none is
         yield _describe_canaries(night.canaries, t, has_baseline=night.baseline is not None)
 

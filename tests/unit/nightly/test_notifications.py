@@ -34,6 +34,7 @@ def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> Non
         " -0.007), p (Holm) 0.0008, 100 queries",
         "- `baidu` improvement: MAP@10 +0.030 (0.570 to 0.600 on the pool of both nights; 95%: +0.015 to"
         " +0.045), p (Holm) 0.0008, 100 queries",
+        "- compared with the baseline `2026-05-01`",
         "- canaries: 60 pairs, mean grade 1.50 (baseline 1.50), 0 of 60 changed (median of the repeats)",
         "- 3,000 of 3,000 judged (100.0%), 100 queries",
         "- this night made 240 calls, canaries included: $0.0412",

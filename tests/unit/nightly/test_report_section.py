@@ -31,9 +31,10 @@ def test_the_band_stays_however_the_report_is_written_again(project: NightlyProj
     assert project.run_night(worse)["status"] == "regression"
     folder = project.nights / worse
     before = project.read_file(worse, "report.html")
-    (text, *reasons) = json.loads(project.read_file(worse))["banner"]
+    (text, *reasons, comparison) = json.loads(project.read_file(worse))["banner"]
     assert text["en"] == f"{worse}: regression of \u2068amber\u2069."
     assert [each["en"] for each in reasons] == json.loads(project.read_file(worse))["reasons"]
+    assert comparison["en"] == "compared with the baseline \u20682026-05-01\u2069"
     assert f"{worse}: regression of <bdi>amber</bdi>.".encode() in before
     assert str(escape(reasons[0]["en"])).encode() in before
     for again in (
