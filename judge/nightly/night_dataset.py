@@ -14,7 +14,7 @@ from judge.models.server import redact_url
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE
-from judge.runs.record_json import from_json, to_json
+from judge.runs.record_json import RenamedKey, load_record, to_json
 
 #: The dataset of a night, and what is stored beside it.
 DATASET_FILE, COLLECTION_FILE = "data.jsonl", "collected.json"
@@ -34,10 +34,8 @@ class CollectionInfo:
 
 def read_collection(folder: RunFolder) -> CollectionInfo:
     """Return what collected.json holds, nothing without the file; raise InputError when it is damaged."""
-    values = folder.read_if_there(COLLECTION_FILE) or {}
-    # Version 1 calls the settings "asked".
-    values = {"engine_settings": values.get("asked"), **values}
-    return from_json(CollectionInfo, values, str(folder.path / COLLECTION_FILE))
+    renamed = RenamedKey((), "asked", "engine_settings")  # of version 1
+    return load_record(folder, COLLECTION_FILE, CollectionInfo, [renamed]) or CollectionInfo()
 
 
 def collect_dataset(toml: Path, folder: RunFolder) -> CollectionInfo:

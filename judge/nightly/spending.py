@@ -23,7 +23,7 @@ from judge.pricing.costs import Cost, add_costs, sum_cost
 from judge.pricing.prices import Price, find_common_price
 from judge.records import Call, Pair
 from judge.runs.folder import RunFolder
-from judge.runs.record_json import from_json, to_json
+from judge.runs.record_json import RenamedKey, load_record, to_json
 from judge.store import store_files
 
 _SPENDING_FILE = "paid.json"
@@ -83,11 +83,9 @@ def count_night_calls(
 
 
 def _read_spending(night: RunFolder) -> NightSpending:
-    if (values := night.read_if_there(_SPENDING_FILE)) is None:
-        return NightSpending(add_night_costs([]), {})
-    # Version 1 calls the cost "paid".
-    values = {"cost_total": values.get("paid"), **values}
-    return from_json(NightSpending, values, str(night.path / _SPENDING_FILE))
+    renamed = RenamedKey((), "paid", "cost_total")  # of version 1
+    spending = load_record(night, _SPENDING_FILE, NightSpending, [renamed])
+    return spending or NightSpending(add_night_costs([]), {})
 
 
 def _write_spending(night: RunFolder, spending: NightSpending) -> None:

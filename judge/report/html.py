@@ -38,9 +38,9 @@ from judge.report.display_text import (
 from judge.report.facts import NightBanner, ReportExtras
 from judge.report.pages import render_page
 from judge.report.payload import PageLimits, PageQueries, dump_script_json
-from judge.runs import record_json
 from judge.runs.folder import RunFolder
 from judge.runs.load import RecordedConfig, load_agreement, load_labelled_order, read_config_if_there
+from judge.runs.record_json import RenamedKey, load_record
 from judge.runs.results_file import ALL_INDICES, QueryEntry, ReadQueries
 
 _STYLE = tuple(("judge.report", file_name) for file_name in ("look.css", "report.css", "charts.css"))
@@ -94,9 +94,8 @@ def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
     agreement, order = load_agreement(folder), load_labelled_order(folder)
     config = read_config_if_there(folder) or RecordedConfig()
     inputs, source = config.inputs, config.options.data or config.options.topics
-    values = folder.read_if_there("night.json") or {}
-    record_json.rename_keys(values, [record_json.RenamedKey((), "band", "banner")])  # of version 1
-    night = record_json.from_json(NightBanner, values, str(folder.path / "night.json"))
+    renamed = RenamedKey((), "band", "banner")  # of version 1
+    night = load_record(folder, "night.json", NightBanner, [renamed]) or NightBanner()
     return ReportExtras(
         agreement if agreement and agreement.grades == summary.grades else None,
         order if order and order.grades == summary.grades else None,

@@ -15,7 +15,7 @@ from judge.analysis.dimension_summary import DimensionResult, QueryValues
 from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison
-from judge.analysis.summary import SCHEMA_VERSION, Summary
+from judge.analysis.summary import Summary
 from judge.dataset.pool import iter_pairs
 from judge.errors import InputError
 from judge.files.stored_records import StoredRankings, StoredRecords
@@ -36,15 +36,7 @@ from judge.records import (
     Snippet,
 )
 from judge.runs.folder import RunFolder, make_damage_error, translate_run_errors
-from judge.runs.record_json import (
-    Record,
-    RenamedKey,
-    check_version,
-    decode_json,
-    from_json,
-    rename_keys,
-    summary_from_json,
-)
+from judge.runs.record_json import RenamedKey, decode_json, from_json, load_record, summary_from_json
 from judge.runs.results_file import QueryEntry, SnippetEntry, open_results, read_query_entries
 
 CONFIG_FILE = "config.json"
@@ -150,25 +142,13 @@ def load_agreement(folder: RunFolder) -> LabelAgreement | None:
 
     Raises InputError when the file is damaged.
     """
-    return _load_record(folder, "agreement.json", LabelAgreement, schema=SCHEMA_VERSION)
+    renamed = RenamedKey(("calibration", "*", "comparisons", "*"), "verdict", "conclusion")
+    return load_record(folder, "agreement.json", LabelAgreement, [renamed])
 
 
 def load_labelled_order(folder: RunFolder) -> PlannedComparison | None:
     """Return the order by labels on drawn pairs, None where there is none; raise as `load_agreement`."""
-    return _load_record(folder, "labelled_order.json", PlannedComparison)
-
-
-def _load_record(folder: RunFolder, name: str, kind: type[Record], **values: object) -> Record | None:
-    """Return the record in file `name` with these `values` of its fields, None where there is no file.
-
-    Earlier names of its keys are read, too.
-    """
-    value, place = folder.read_if_there(name), str(folder.path / name)
-    if value is None:
-        return None
-    check_version(value, place)
-    rename_keys(value, [RenamedKey(("calibration", "*", "comparisons", "*"), "verdict", "conclusion")])
-    return from_json(kind, {**value, **values}, place)
+    return load_record(folder, "labelled_order.json", PlannedComparison)
 
 
 def load_run(folder: RunFolder, *, in_memory: bool = True) -> JudgedRun:

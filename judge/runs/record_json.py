@@ -20,7 +20,7 @@ from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.errors import EXPECTED_TYPES, InputError
 from judge.messages import Message
 from judge.records import JsonDict
-from judge.runs.folder import make_damage_error
+from judge.runs.folder import RunFolder, make_damage_error
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -130,6 +130,22 @@ def from_json(kind: type[Record], value: object, place: str, advice: Message | N
             what=_describe_mismatch(first),
         ) from None
     return record
+
+
+def load_record(
+    folder: RunFolder, name: str, kind: type[Record], renamed: Iterable[RenamedKey] = ()
+) -> Record | None:
+    """Return the record in a file of `folder`, None where there is no file.
+
+    The file may be of an earlier version, with the keys that were `renamed` since. Raises InputError, as
+    `from_json`, when it is damaged, and when it is of a newer judge.
+    """
+    value, place = folder.read_if_there(name), str(folder.path / name)
+    if value is None:
+        return None
+    check_version(value, place)
+    rename_keys(value, renamed)
+    return from_json(kind, {**value, "schema": SCHEMA_VERSION}, place)
 
 
 def _describe_mismatch(detail: ErrorDetails) -> Message:

@@ -174,7 +174,7 @@ def test_the_cost_of_a_night_that_an_older_version_began_is_added_up(tmp_path: P
 @check_each(
     ("content", "problem"),
     [
-        ({"counted": {}}, "field 'cost_total' is None, not an object"),
+        ({"counted": {}}, "field 'cost_total' is missing"),
         (
             {"cost_total": {"calls": "many"}, "counted": {}},
             r"field 'cost_total\.calls' is 'many', not a whole number",
