@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NewType, TypeVar, cast
 
 import msgspec
 
@@ -58,6 +58,7 @@ VERSION_1: Final = (
 _EXPECTED: Final = {
     **EXPECTED_TYPES,
     "int_from_float": EXPECTED_TYPES["int"],
+    "finite_number": EXPECTED_TYPES["float"],
     "mapping": EXPECTED_TYPES["dict"],
     "dataclass": EXPECTED_TYPES["dict"],
     # Others may have made a file that names files.
@@ -69,9 +70,10 @@ _EXPECTED: Final = {
 @cache
 def build_adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
     """Return pydantic's validator and serialiser of a record type, which takes a while to build."""
-    from pydantic import TypeAdapter
+    from pydantic import ConfigDict, TypeAdapter
 
-    return TypeAdapter(kind)
+    # pydantic reads "NaN" as a number, and takes no settings for a dataclass that is not behind another type.
+    return TypeAdapter(cast(Any, NewType)("Record", kind), config=ConfigDict(allow_inf_nan=False))
 
 
 def to_json(record: object, *, with_defaults: bool = False) -> JsonDict:

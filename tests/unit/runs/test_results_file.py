@@ -123,6 +123,14 @@ def test_a_query_that_occurs_twice_is_refused(indented: bool, make_run: Callable
     assert str(refused.value).startswith(f"{run}/results.json: query 'q0' occurs twice; run the judge run or")
 
 
+@pytest.mark.parametrize("text", ["NaN", "inf", "-Infinity"])
+def test_a_text_that_names_no_finite_number_is_refused(text: str, make_run: Callable[[str], Path]) -> None:
+    run = make_run("graded")
+    edit_results(run, lambda queries: queries[0]["engines"]["engine0"].update(latency_ms=text))
+    with pytest.raises(InputError, match=f"field 'engines.engine0.latency_ms' is '{text}', not a number"):
+        judge.score(run, save=True)
+
+
 def make_entry(number: float) -> QueryEntry:
     """Return a query with one number wherever a number need not be whole."""
     judgment = JudgmentEntry(
