@@ -70,6 +70,10 @@ class Timeline:
         days = (last - first).days
         return [(night.date - first).days / days if days else 0.5 for night in self.nights]
 
+    def find_breaks(self, kind: Kind) -> frozenset[int]:
+        """Return the nights whose values of this kind are not comparable with those of the night before."""
+        return find_breaks(self.nights, self.changes, kind)
+
     @cached_property
     def gaps(self) -> frozenset[int]:
         """The nights that come so long after the one before that no line joins them."""
@@ -82,7 +86,8 @@ class Timeline:
 class TrendRow:
     """The values of a row night by night, those of the baseline, and the nights with an alarm.
 
-    `decided` is False where the regression test could not decide.
+    `decided` is False where the regression test could not decide. No line joins the nights of `breaks` with
+    those before.
     """
 
     label: Markup
@@ -91,6 +96,7 @@ class TrendRow:
     baselines: Sequence[float | None]
     alarms: Sequence[bool]
     decided: Sequence[bool]
+    breaks: frozenset[int]
 
     @property
     def measured(self) -> list[TrendValue]:
@@ -185,7 +191,7 @@ def _draw_row(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind, y: floa
             svg.make_tag("svg", row.label, x="0%", y=y, width="60%", height=_TITLE),
             svg.draw_text(number_text, "number", 1 - _RIGHT, y + 13, "end"),
             area.draw_levels(signed=is_signed),
-            area.place([*zero_line, *_draw_runs(_Curve(timeline, row, area), kind)]),
+            area.place([*zero_line, *_draw_runs(_Curve(timeline, row, area))]),
         )
     )
 
@@ -206,11 +212,10 @@ class _Curve:
         """Return the place of a value: across, from 0 to 1, and in pixels below the top of the row."""
         return self.timeline.positions[at], self.area.find_height(value) - self.area.top
 
-    def iter_runs(self, kind: Kind) -> Iterator[list[_Point]]:
+    def iter_runs(self) -> Iterator[list[_Point]]:
         """Yield the points that a line joins: not over nights without a value, gaps, and breaking changes."""
         run: list[_Point] = []
-        timeline = self.timeline
-        breaks = timeline.gaps | find_breaks(timeline.nights, timeline.changes, kind)
+        breaks = self.timeline.gaps | self.row.breaks
         for at, value in enumerate(self.row.values):
             if run and (value is None or at in breaks):
                 yield run
@@ -221,8 +226,8 @@ class _Curve:
             yield run
 
 
-def _draw_runs(curve: _Curve, kind: Kind) -> Iterator[Markup]:
-    runs = list(curve.iter_runs(kind))
+def _draw_runs(curve: _Curve) -> Iterator[Markup]:
+    runs = list(curve.iter_runs())
     lines = [run for run in runs if len(run) > 1]
     yield svg.make_tag(
         "svg",

@@ -118,7 +118,7 @@ def _shorten(t: Translator, sentence: str) -> str:
 def _draw_measure(timeline: Timeline, measure: str, kind: Kind) -> Chart | None:
     """Return the chart of every engine's trend by the measure, None when no night has a value."""
     engines = trend.list_engines(timeline.nights)
-    rows = [_make_engine_row(timeline.nights, engine, measure, kind) for engine in engines]
+    rows = [_make_engine_row(timeline, engine, measure, kind) for engine in engines]
     rows = [row for row in rows if row.measured]
     if not rows:
         return None
@@ -146,6 +146,7 @@ def _draw_canaries(timeline: Timeline) -> Chart | None:
         letters=build_text(_list_letters, timeline.changes),
     )
     labels = make_text("graded as in the baseline"), make_text("mean grade")
+    kinds: tuple[Kind, Kind] = ("change", "mean")  # the share depends on the baseline
     shares = [night.unchanged if night else None for night in canaries]
     grades = [night.mean_grade if night else None for night in canaries]
     alarms = [bool(night and night.drift) for night in canaries]
@@ -157,8 +158,9 @@ def _draw_canaries(timeline: Timeline) -> Chart | None:
             [None] * len(canaries),
             alarms,
             [EXIT_CODES[night.status] != 3 for night in timeline.nights],
+            timeline.find_breaks(kind),
         )
-        for label, figures in zip(labels, (shares, grades), strict=True)
+        for label, figures, kind in zip(labels, (shares, grades), kinds, strict=True)
     ]
     rows = [row for row in rows if row.measured]
     if not rows:
@@ -179,7 +181,8 @@ def _draw_canaries(timeline: Timeline) -> Chart | None:
     return make_chart("trend-canaries", title, desc, picture, table)
 
 
-def _make_engine_row(nights: Sequence[NightRecord], engine: str, measure: str, kind: Kind) -> TrendRow:
+def _make_engine_row(timeline: Timeline, engine: str, measure: str, kind: Kind) -> TrendRow:
+    nights = timeline.nights
     outcomes = [night.find_outcome(engine, measure) for night in nights]
     return TrendRow(
         draw_label(engine, "head single", 0, 0, 0.8),
@@ -188,6 +191,7 @@ def _make_engine_row(nights: Sequence[NightRecord], engine: str, measure: str, k
         [outcome.baseline if outcome and kind == "mean" else None for outcome in outcomes],
         [bool(outcome and outcome.outcome == "regression") for outcome in outcomes],
         [EXIT_CODES[night.status] != 3 and trend.has_comparison(night, engine, measure) for night in nights],
+        timeline.find_breaks(kind),
     )
 
 

@@ -250,10 +250,19 @@ def test_no_line_joins_nights_with_a_gap_between_them(tmp_path: Path) -> None:
     assert list_trend_lines(nights) == [(0, 1000)]
 
 
-def list_trend_lines(nights: Path) -> list[tuple[float, float]]:
-    """Return where the lines of the first chart begin and end."""
+def test_no_line_joins_shares_of_canaries_with_grades_of_two_baselines(tmp_path: Path) -> None:
+    nights = [make_night(f"2026-05-0{day}", canaries=make_canaries(60 - day)) for day in range(1, 6)]
+    for night in nights[3:]:
+        night["baseline"] |= {"name": "2026-05-03", "id": "2026-05-03-ffff0000"}
+    share, mean_grade = [(0, 500), (750, 1000)], [(0, 1000)]  # nights are 250 units apart
+    assert list_trend_lines(write_nights(tmp_path, nights), chart=-1) == share + mean_grade
+
+
+def list_trend_lines(nights: Path, chart: int = 0) -> list[tuple[float, float]]:
+    """Return where the lines of a chart begin and end."""
     page = trend_page.write_trend_page(nights).read_text(encoding="utf-8")
-    paths = re.findall(r'<path d="M([^"]*)" class="trend"', page[: page.index("</figure>")])
+    figure = re.findall("<figure.*?</figure>", page, re.DOTALL)[chart]
+    paths = re.findall(r'<path d="M([^"]*)" class="trend"', figure)
     corners = [[float(point.split()[0]) for point in path.split("L")] for path in paths]
     return [(line[0], line[-1]) for line in corners]
 
