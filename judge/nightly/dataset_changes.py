@@ -279,8 +279,8 @@ def find_without_text(
         Message("was a field renamed? Correct the dataset")
         if collected is None
         else Message(
-            "was a field of its answers renamed? Correct its `fields`, remove {folder} if the texts were"
-            " missing for a time only",
+            "was a field of its answers renamed? Correct its `fields` if it has a table in [collect.engines],"
+            " remove {folder} if the texts were missing for a time only",
             folder=collected,
         )
     )
