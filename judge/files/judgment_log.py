@@ -17,8 +17,10 @@ from judge.records import Judgment, Params
 
 #: How the line of a judgment ends that has no id of another snippet.
 _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
-#: Judgments that are stored together.
-_BLOCK = 1 << 10
+#: Judgments that are written together: so many are a few megabytes, and most runs have fewer.
+_BLOCK = 1 << 13
+#: What stands for the number of a line without one.
+_MISSING, _NOT_WRITTEN = -1, -2
 #: Indices of assignments, which are those of their judgments.
 Indices = npt.NDArray[np.int64]
 _judgment_decoder = msgspec.json.Decoder(Judgment)
@@ -44,19 +46,19 @@ def dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[
 
 
 class JudgmentLog(StoredRecords[Judgment]):
-    """Judgments in a temporary file in `folder`, each at an index below `size`; iteration is in this order.
+    """Judgments, each at an index below `size`; iteration is in this order.
 
-    Judgments wait in memory until there is a block of them, or until they are read; then they are written, or
+    They are in memory until there is a block of them, which is written to a temporary file in `folder`, or
     StoreError is raised when the disk is full. The file is removed with the log, or with the process.
     """
 
     def __init__(self, size: int, folder: Path) -> None:
         super().__init__(lambda: self._load(self._list_indices()), 0)
         self._lines = TemporaryLines(folder)
-        #: The judgments that are not written yet, by index.
-        self._waiting: dict[int, Judgment] = {}
-        #: The number of the line of each index, -1 without a judgment.
-        self._line = np.full(size, -1, np.int32)
+        #: The judgments that are not written, by index.
+        self._in_memory: dict[int, Judgment] = {}
+        #: The number of the line of each index, `_NOT_WRITTEN` or `_MISSING` without one.
+        self._line = np.full(size, _MISSING, np.int32)
         self._has_grade = np.zeros(size, bool)
         #: The indices of each query, in the order in which they were added.
         self._of_query: defaultdict[str, array[int]] = defaultdict(partial(array, "i"))
@@ -64,54 +66,55 @@ class JudgmentLog(StoredRecords[Judgment]):
     @property
     def graded(self) -> int:
         """The number of judgments with a grade."""
-        self._write()
         return int(self._has_grade.sum())
 
     def add(self, indices: Iterable[int], judgments: Collection[Judgment]) -> None:
         """Add the judgments at `indices`, which have none."""
-        self._waiting.update(zip(indices, judgments, strict=True))
-        self._length += len(judgments)
-        if len(self._waiting) >= _BLOCK:
-            self._write()
-
-    def _write(self) -> None:
-        if not self._waiting:
-            return
-        indices, judgments = list(self._waiting), self._waiting.values()
-        first = len(self._lines)
-        self._lines.append(line.encode() for line in dump_judgments(judgments))
-        self._line[indices] = range(first, len(self._lines))
-        self._has_grade[indices] = [judgment.grade is not None for judgment in judgments]
-        for index, judgment in self._waiting.items():
+        for index, judgment in zip(indices, judgments, strict=True):
+            self._in_memory[index] = judgment
+            self._line[index] = _NOT_WRITTEN
+            self._has_grade[index] = judgment.grade is not None
             self._of_query[judgment.query_id].append(index)
-        self._waiting = {}
+        self._length += len(judgments)
+        if len(self._in_memory) >= _BLOCK:
+            first = len(self._lines)
+            self._lines.append(line.encode() for line in dump_judgments(self._in_memory.values()))
+            self._line[list(self._in_memory)] = range(first, len(self._lines))
+            self._in_memory = {}
 
     def _list_indices(self) -> Indices:
-        self._write()
-        return np.flatnonzero(self._line >= 0)
+        return np.flatnonzero(self._line != _MISSING)
 
     def find_missing_indices(self) -> Indices:
         """Return the indices without a judgment."""
-        self._write()
-        return np.flatnonzero(self._line < 0)
+        return np.flatnonzero(self._line == _MISSING)
 
     def read_lines(self) -> Iterator[bytes]:
         """Yield the lines of all judgments, as judgments.jsonl has them."""
-        return self._lines.read_lines(self._line[self._list_indices()].tolist())
+        indices, in_memory = self._list_indices(), self._in_memory
+        written = self._read_written(indices)
+        others = dump_judgments(in_memory[index] for index in indices.tolist() if index in in_memory)
+        return (next(others).encode() if index in in_memory else next(written) for index in indices.tolist())
 
     def read_failures(self) -> Iterator[Judgment]:
         """Yield the judgments without a grade."""
-        self._write()
-        return self._load(np.flatnonzero((self._line >= 0) & ~self._has_grade))
+        return self._load(np.flatnonzero((self._line != _MISSING) & ~self._has_grade))
 
     def read_query(self, query_id: str) -> list[Judgment]:
         """Return the judgments of a query."""
-        self._write()
         return list(self._load(np.sort(self._of_query.get(query_id, array("i")))))
 
     def _load(self, indices: Indices) -> Iterator[Judgment]:
-        lines = self._lines.read_lines(self._line[indices].tolist())
-        return (decode_line(_judgment_decoder, line) for line in lines)
+        in_memory, written = self._in_memory, self._read_written(indices)
+        return (
+            in_memory[index] if index in in_memory else decode_line(_judgment_decoder, next(written))
+            for index in indices.tolist()
+        )
+
+    def _read_written(self, indices: Indices) -> Iterator[bytes]:
+        """Yield the lines of those of the `indices` that are written."""
+        numbers = self._line[indices]
+        return self._lines.read_lines(numbers[numbers >= 0].tolist())
 
 
 def store_judgments(judgments: Sequence[Judgment], folder: Path) -> JudgmentLog:

@@ -30,20 +30,21 @@ def make_judgment(number: int, **values: object) -> Judgment:
     return Judgment(**fields)  # type: ignore[arg-type]
 
 
-#: More than one block of lines.
-MANY = [make_judgment(number) for number in range(3000)]
+#: A block, which is written, and judgments in memory.
+COUNT = 9000
+MANY = [make_judgment(number) for number in range(COUNT)]
 
 
 @pytest.mark.parametrize(
-    "order", [range(3000), range(2999, -1, -1), sorted(range(3000), key=lambda n: n % 7)]
+    "order", [range(COUNT), range(COUNT)[::-1], sorted(range(COUNT), key=lambda n: n % 7)]
 )
 def test_judgments_come_back_in_the_order_of_their_places(order: Sequence[int], tmp_path: Path) -> None:
-    log = JudgmentLog(3001, tmp_path)
+    log = JudgmentLog(COUNT + 1, tmp_path)
     for number in order:
         log.add([number], [MANY[number]])
     assert list(log) == MANY
-    assert (len(log), log.graded, log[7]) == (3000, 3000, MANY[7])
-    assert log.find_missing_indices().tolist() == [3000]
+    assert (len(log), log.graded, log[7]) == (COUNT, COUNT, MANY[7])
+    assert log.find_missing_indices().tolist() == [COUNT]
     assert b"".join(log.read_lines()).decode() == "".join(dump_judgments(MANY))
 
 
@@ -60,10 +61,10 @@ def test_two_readers_do_not_disturb_each_other(tmp_path: Path) -> None:
 
 
 def test_the_judgments_of_a_query_and_those_without_a_grade_are_read_alone(tmp_path: Path) -> None:
-    failed = make_judgment(3000, grade=None, error="refusal", detail="no")
+    failed = make_judgment(COUNT, grade=None, error="refusal", detail="no")
     log = store_judgments([*MANY, failed], tmp_path)
     assert list(log.read_failures()) == [failed]
-    assert log.graded == 3000
+    assert log.graded == COUNT
     for read in (group_by_query(log), group_by_query(list(log))):
         assert read("q1") == [each for each in MANY if each.query_id == "q1"]
         assert read("other") == []
@@ -80,6 +81,6 @@ def test_a_copy_shares_the_file_and_a_pickled_log_holds_the_judgments(tmp_path: 
 
 def test_a_log_leaves_no_file(tmp_path: Path) -> None:
     log = store_judgments(MANY, tmp_path)
-    assert len(list(log)) == 3000
+    assert len(list(log)) == COUNT
     del log
     assert list(tmp_path.iterdir()) == []
