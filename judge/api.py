@@ -23,12 +23,13 @@ from judge.analysis.combine_runs import combine_runs
 from judge.analysis.label_agreement import LabelAgreement, compare_with_labels, run_from_labels
 from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.summary import Summary
+from judge.completeness import check_grades
 from judge.dataset import trec
 from judge.dataset.label_files import load_label_file, load_labels, read_feedback
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError
-from judge.finished_run import check_grades, rescore, write_record
+from judge.finished_run import rescore, write_record
 from judge.measure.measures import resolve_measures
 from judge.measure.numeric import Floats
 from judge.messages import Message, NameList, OptionName, SeparatedNames

@@ -1,24 +1,31 @@
 """Whether a run is complete: enough pairs have a grade, and enough questions besides an answer."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from judge.analysis.failure_advice import (
     NEXT_STEPS,
     RunKind,
     advise_on_failures,
+    advise_on_finished_run,
     count_missing_grades,
     describe_shortfall,
     name_failure,
 )
 from judge.analysis.summary import Summary
-from judge.assess.judging import JudgingResult
-from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
 from judge.errors import RUN_AGAIN, CallError, JudgeError, LimitReached, RunIncomplete
 from judge.flags import UNKNOWN_TEXT
-from judge.messages import Message, NameList, join_messages
+from judge.messages import BilingualMessage, Message, NameList, join_messages
 from judge.records import CONTENT_FILTER, Judgment, PairKey
+
+if TYPE_CHECKING:  # it imports what asks models
+    from judge.assess.judging import JudgingResult
+    from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
 
 #: Why there is nothing to judge where no engine has answered, and what to do.
 NO_RESULT = Message(
@@ -179,3 +186,48 @@ def _count_kinds(failed: Sequence[Judgment]) -> tuple[list[tuple[str, int]], Mes
     kinds = Counter(str(judgment.error) for judgment in failed).most_common()
     details = Counter(judgment.detail for judgment in failed if str(judgment.error) == kinds[0][0])
     return kinds, Message(max(details, key=details.__getitem__))
+
+
+def check_finished_run(run: Path, summary: Summary, min_coverage: float) -> RunIncomplete | None:
+    """Return why the finished run in a folder is incomplete and what to do, None when it is complete.
+
+    It is complete when the judging did not stop and the share of graded pairs is at least `min_coverage`,
+    that of each member of a panel, too.
+    """
+    try:
+        check_grades(run, summary)
+    except RunIncomplete as error:
+        return error
+    shortfall = describe_shortfall(summary, min_coverage)
+    if not summary.judgments or not (summary.stopped or shortfall):
+        return None
+    reason = _explain_missing_grades(summary)
+    if shortfall and reason:
+        reason = Message("{name}: {value}", name=shortfall, value=reason)
+    return RunIncomplete(
+        "{run}: {reason}; {advice}",
+        run=run,
+        reason=reason or shortfall,
+        advice=advise_on_finished_run(summary),
+    )
+
+
+def check_grades(place: str | Path, summary: Summary) -> None:
+    """Raise RunIncomplete when no judgment of the run at `place` has a grade: it says why, and what to do."""
+    if not summary.judgments or summary.judged:
+        return
+    raise RunIncomplete(
+        "{run}: no judgment has a grade (0 of {count:,}), so no engine has a value: {reason}; {advice}",
+        run=place,
+        count=summary.judgments,
+        reason=_explain_missing_grades(summary),
+        advice=advise_on_finished_run(summary),
+    )
+
+
+def _explain_missing_grades(summary: Summary) -> Message | None:
+    """Return why judgments have no grade, None where all have one."""
+    if summary.stopped:
+        return Message("the judging stopped: {reason}", reason=BilingualMessage(summary.stopped))
+    missing = summary.judgments - summary.judged
+    return NameList(count_missing_grades(missing, summary.failures)) if missing else None

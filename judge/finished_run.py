@@ -1,7 +1,4 @@
-"""What follows from the judgments of a run, without a call: its scores, its summary and its files.
-
-Where too few judgments have a grade, the error says why they are missing, and what to do.
-"""
+"""What follows from the judgments of a run, without a call: its scores, its summary and its files."""
 
 import os
 from collections.abc import Collection, Iterable
@@ -11,15 +8,14 @@ from functools import partial
 from pathlib import Path
 
 from judge.analysis.analyse_run import analyse_run
-from judge.analysis.failure_advice import advise_on_finished_run, count_missing_grades, describe_shortfall
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
+from judge.completeness import check_finished_run
 from judge.dimensions.dimension import DimensionOptions
-from judge.errors import InputError, RunIncomplete
+from judge.errors import InputError
 from judge.files.cache import FileCache
 from judge.measure.measures import resolve_measures
 from judge.measure.score import Scores
-from judge.messages import BilingualMessage, Message, NameList
 from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import RecordedOptions, load_run, load_summary, read_options
@@ -119,7 +115,10 @@ def rescore(
         if save:
             export.write_judgments(folder, result)
             export_run(folder, result)
-    incomplete = explain_incomplete(path, result.summary)
+    recorded = RecordedOptions()
+    with suppress(InputError):  # a damaged config.json
+        recorded = read_options(folder)
+    incomplete = check_finished_run(path, result.summary, recorded.min_coverage)
     return replace(result, warnings=loaded.dataset.warnings, incomplete=incomplete)
 
 
@@ -150,51 +149,3 @@ def _write_report(folder: RunFolder) -> Path:
         summary = load_summary(folder)
         read = partial(read_query_entries, folder.path / "results.json")
         return write_report(folder, summary, ReportQueries.from_entries(summary, read))
-
-
-def check_grades(place: str | Path, summary: Summary) -> None:
-    """Raise RunIncomplete when no judgment of the run at `place` has a grade: it says why, and what to do."""
-    if not summary.judgments or summary.judged:
-        return
-    raise RunIncomplete(
-        "{run}: no judgment has a grade (0 of {count:,}), so no engine has a value: {reason}; {advice}",
-        run=place,
-        count=summary.judgments,
-        reason=_explain(summary),
-        advice=advise_on_finished_run(summary),
-    )
-
-
-def explain_incomplete(run: Path, summary: Summary) -> RunIncomplete | None:
-    """Return why the finished run in a folder is incomplete and what to do, None when it is complete.
-
-    It is complete when the judging did not stop and the share of graded pairs is at least the --min-coverage
-    that its config.json has, that of each member of a panel, too.
-    """
-    try:
-        check_grades(run, summary)
-    except RunIncomplete as error:
-        return error
-    options = RecordedOptions()
-    with suppress(InputError):
-        options = read_options(RunFolder(run))
-    shortfall = describe_shortfall(summary, options.min_coverage)
-    if not summary.judgments or not (summary.stopped or shortfall):
-        return None
-    reason = _explain(summary)
-    if shortfall and reason:
-        reason = Message("{name}: {value}", name=shortfall, value=reason)
-    return RunIncomplete(
-        "{run}: {reason}; {advice}",
-        run=run,
-        reason=reason or shortfall,
-        advice=advise_on_finished_run(summary),
-    )
-
-
-def _explain(summary: Summary) -> Message | None:
-    """Return why judgments have no grade, None where all have one."""
-    if summary.stopped:
-        return Message("the judging stopped: {reason}", reason=BilingualMessage(summary.stopped))
-    missing = summary.judgments - summary.judged
-    return NameList(count_missing_grades(missing, summary.failures)) if missing else None

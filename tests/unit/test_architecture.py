@@ -48,7 +48,7 @@ ALLOWED = {
         "records flags errors characters files config pricing dataset measure store client assess analysis "
         "runs run_identity factory completeness"
     ),
-    "finished_run": "errors files measure analysis dimensions runs report selftest",
+    "finished_run": "errors files measure analysis dimensions runs report selftest completeness",
     "pair_selection": "records flags files models config dataset measure assess analysis",
     "list_comparison": (
         "records errors characters config pricing measure store client assess analysis dimensions runs "
@@ -60,7 +60,7 @@ ALLOWED = {
     ),
     "api": (
         "records errors models config dataset measure client analysis dimensions runs run_input factory "
-        "finished_run list_comparison pipeline"
+        "finished_run completeness list_comparison pipeline"
     ),
     "integrations": "records errors config dataset measure parsing store client assess run_input factory",
     "nightly": (
