@@ -33,18 +33,9 @@ from judge.finished_run import rescore, write_record
 from judge.measure.measures import resolve_measures
 from judge.measure.numeric import Floats
 from judge.messages import Message, NameList, OptionName, SeparatedNames
-from judge.models.providers import split_address
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.labelling_plan import read_pair_plan
-from judge.runs.load import (
-    CONFIG_FILE,
-    find_store,
-    load_run,
-    load_run_without_labels,
-    load_runs,
-    load_summary,
-    read_options,
-)
+from judge.runs.load import find_store, load_run, load_run_without_labels, load_runs, load_summary
 from judge.runs.record_json import to_json
 from judge.runs.results_file import open_results
 from judge.runs.run_result import RunResult
@@ -54,7 +45,6 @@ if TYPE_CHECKING:
 
     from judge.analysis.dimension_summary import DimensionSummary
     from judge.client.cancel import CancelToken
-    from judge.config.run import Config
     from judge.records import ScaleName
 
 T = TypeVar("T")
@@ -287,37 +277,10 @@ def compare_lists(
     from judge.config.run import Config
 
     path = _to_path("run", run)
-    config = add_model(Config.load(None, model=model, **options), path)
+    config = list_comparison.add_model(Config.load(None, model=model, **options), path)
     return _run_outside_loop(
         lambda token: list_comparison.add_comparison(config, path, a, b, cancel_token=token)
     )
-
-
-def add_model(config: Config, run: Path) -> Config:
-    """Return the options with the first model of the run in a folder, if they name none and its files do.
-
-    Raises InputError when the run names its server and the options don't: the folder can come from another
-    person, who must not choose the server that gets a key.
-    """
-    if config.model:
-        return config
-    options = read_options(RunFolder(run))
-    model, address, place = options.model or "", options.base_url, run / CONFIG_FILE
-    if split_address(model)[1]:
-        raise InputError(
-            "{file}: the model of the run is {model!r}; add -m {words}",
-            file=place,
-            model=model,
-            words=shlex.quote(model),
-        )
-    if address and config.base_url is None:
-        raise InputError(
-            "{file}: the server of the run is {address!r}; add --base-url {words} if it may get your key",
-            file=place,
-            address=address,
-            words=shlex.quote(address),
-        )
-    return replace(config, model=model)
 
 
 def decide_order(

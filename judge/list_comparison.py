@@ -5,6 +5,7 @@ list that is shown first cancels out, and is reported. The result is added to th
 """
 
 import json
+import shlex
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -36,10 +37,11 @@ from judge.errors import CallError, InputError, RunIncomplete
 from judge.finished_run import export_run, measure_run
 from judge.measure.resampling import MIN_DIFFERING
 from judge.messages import Message, NameList, OptionName
+from judge.models.providers import split_address
 from judge.pricing.costs import Cost, add_costs, combine_costs, make_run_cost, subtract_cost
 from judge.records import ListKey, Pair
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import find_store, load_run
+from judge.runs.load import CONFIG_FILE, find_store, load_run, read_options
 from judge.store.store import VerdictStore
 
 #: The most characters of a reason, and the tokens that two sentences of it and the preference take.
@@ -207,6 +209,33 @@ def _compare_with_measure(run: JudgedRun, plan: ListComparison, preferences: dic
         same=sum(product > 0 for product in products),
         of=sum(abs(product) > 0 for product in products),
     )
+
+
+def add_model(config: Config, run: Path) -> Config:
+    """Return the options with the first model of the run in a folder, if they name none and its files do.
+
+    Raises InputError when the run names its server and the options don't: the folder can come from another
+    person, who must not choose the server that gets a key.
+    """
+    if config.model:
+        return config
+    options = read_options(RunFolder(run))
+    model, address, place = options.model or "", options.base_url, run / CONFIG_FILE
+    if split_address(model)[1]:
+        raise InputError(
+            "{file}: the model of the run is {model!r}; add -m {words}",
+            file=place,
+            model=model,
+            words=shlex.quote(model),
+        )
+    if address and config.base_url is None:
+        raise InputError(
+            "{file}: the server of the run is {address!r}; add --base-url {words} if it may get your key",
+            file=place,
+            address=address,
+            words=shlex.quote(address),
+        )
+    return replace(config, model=model)
 
 
 def estimate_comparison(config: Config, path: Path, a: str, b: str) -> QuestionEstimate:

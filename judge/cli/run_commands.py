@@ -274,11 +274,11 @@ def sidebyside(
     If neither -m nor --config names a model, the first model of the run is asked; --base-url is never taken
     from the run. The result is added to the run's files.
     """
-    from judge import api, list_comparison
+    from judge import list_comparison
     from judge.cli.render import assessor_tables, run_tables
     from judge.cli.render.tables import print_parts
 
-    config = api.add_model(_to_config(list_typed_options(context), toml), run)
+    config = list_comparison.add_model(_to_config(list_typed_options(context), toml), run)
     estimate = list_comparison.estimate_comparison(config, run, a, b)
     print_parts([assessor_tables.describe_questions("sidebyside", estimate)])
     summary = list_comparison.add_comparison(config, run, a, b, make_progress_listener())

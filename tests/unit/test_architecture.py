@@ -51,15 +51,15 @@ ALLOWED = {
     "finished_run": "errors files measure analysis dimensions runs report selftest completeness",
     "pair_selection": "records flags files models config dataset measure assess analysis",
     "list_comparison": (
-        "records errors characters config pricing measure store client assess analysis dimensions runs "
-        "factory finished_run completeness"
+        "records errors characters models config pricing measure store client assess analysis dimensions "
+        "runs factory finished_run completeness"
     ),
     "pipeline": (
         "errors characters files config pricing dataset measure store client assess analysis dimensions "
         "runs run_identity run_input factory selftest finished_run completeness pair_selection"
     ),
     "api": (
-        "records errors models config dataset measure client analysis dimensions runs run_input factory "
+        "records errors config dataset measure client analysis dimensions runs run_input factory "
         "finished_run completeness list_comparison pipeline"
     ),
     "integrations": "records errors config dataset measure parsing store client assess run_input factory",
