@@ -78,7 +78,7 @@ def run(
     folder, store_file = prepared.folder, prepared.store_file
     options = _build_dimension_options(config, store_file)
     selftests = look_up_selftests(store_file, identify_assessors(prepared.assessors, config))
-    listener = progress or ProgressListener()
+    progress = progress or ProgressListener()
     with folder.lock():
         with config.source.add_error_context("out"):
             run_identity.write_config(folder, config, prepared.identity)
@@ -88,7 +88,7 @@ def run(
                 warn(warning)
         with VerdictStore(store_file) as store:
             pairs, pool_key = selection.to_judge.pairs, selection.to_judge.cache_key
-            results = asyncio.run(judge_with_panel(pairs, panel, store, config.repeats, listener, pool_key))
+            results = asyncio.run(judge_with_panel(pairs, panel, store, config.repeats, progress, pool_key))
             judging = combine_results(results)
             judgments = [of_member.judgments for of_member in results]
             judged_run = make_judged_run(config, selection, prepared.assessors, judgments, prepared.measures)
@@ -96,7 +96,7 @@ def run(
             export.write_judgments(folder, judged_run)
             # No question is asked when pairs have no judgment.
             asker = factory.build_question_asker(
-                config, store, listener, cancel_token, spend_limit, stopped=judging.stopped
+                config, store, progress, cancel_token, spend_limit, stopped=judging.stopped
             )
             dimensions = measure_dimensions(judged_run, _list_dimensions(config), asker, options)
         dimensions = {**_load_other_dimensions(folder, dimensions), **dimensions}

@@ -123,9 +123,9 @@ def run_selftest(
         members = factory.build_panel(test.config, test.assessors, CancelToken(), spend_limit)
         titles = f"1/2 {t(RUN_PROMPT.en)}", f"2/2 {t(PLAIN_PROMPT.en)}"
         panel = [replace(member, title=title) for member, title in zip(members, titles, strict=True)]
-        listener = progress or ProgressListener()
+        progress = progress or ProgressListener()
         with VerdictStore(test.store) as store:
-            judgings = asyncio.run(judge_with_panel(test.pairs, panel, store, test.config.repeats, listener))
+            judgings = asyncio.run(judge_with_panel(test.pairs, panel, store, test.config.repeats, progress))
         for judging in judgings:
             _check_judging(judging, test.config)
         result = _make_result(test, judgings)
