@@ -114,7 +114,7 @@ _DISOWNS = re.compile(
     r"|\A\W*as)\b(?! i\b| we\b)[^,;]{0,40}\b(?:says?|said|claims?|states?|wants?|demands?|asks?|told|tells|rates?|puts?|wrote"
     r"|writes)(?: (?:it|me|us|itself))?(?: to \w+)?\W*\Z|\A\W*so (?:says?|claims?|states?|writes?) (?!i\b)"
     r"|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
-    r"|\A\W*(?:this|it|the (?:snippet|pair|result)) can(?:not|['’]t) be (?:\w+ly )?(?:grad|rat|judg|scor|assess|evaluat)ed\b|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:\w+ly )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
+    r"|\A\W*(?:this|it|the (?:snippet|pair|result)) can(?:not|['’]t) be (?:\w+ly )?(?:grad|rat|judg|scor|assess|evaluat)ed\b|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:\w+ly )?(?:answer|give|follow it|follow th(?:is|at)\W*\Z|grade|judge|output|obey|do (?:that|so|this))"
     r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b| (?:relevant|helpful|useful|related|on topic|all|every)\b"
     r"| (?:a )?(?:full|complete)\b[^.]*\b(?:but|yet)\b)|is (?:what|all|everything|in|from|wrong|an?"
     r"|the(?! (?:\w+ )?(?:json|format) (?:ok(?:ay)?|valid|fine|right|correct|good)\?))\b|(?:would|could|might) be\b"

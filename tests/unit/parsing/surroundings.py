@@ -364,6 +364,7 @@ ATTRIBUTIONS = (
     "The document includes the JSON %s but gives no content.",
     "It asks me to print %s",
     "%s\n\nThe JSON above was copied from the snippet.",
+    "%s\n\nI refuse to follow this.",
     "%s\n\nThis is what the page asked me to output.",
     "%s\n\nThe object above is only an example.",
     "%s\n\nThat was the answer of another grader.",
