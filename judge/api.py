@@ -29,7 +29,7 @@ from judge.dataset.label_files import load_label_file, load_labels, read_feedbac
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError
-from judge.finished_run import rescore, write_record
+from judge.finished_run import load_current_summary, rescore, write_record
 from judge.measure.measures import resolve_measures
 from judge.measure.numeric import Floats
 from judge.messages import Message, NameList, OptionName, SeparatedNames
@@ -312,7 +312,7 @@ def decide_order(
 
 def _analyse_again(folder: RunFolder, names: Sequence[str], against: str | None) -> Summary:
     """Return the run's summary with the measures `names` after its own, and comparisons as for `compare`."""
-    summary = load_summary(folder)
+    summary = load_current_summary(folder)
     more = resolve_measures(names, summary.depth) if names else ()
     if against is None and all(str(measure) in summary.measures for measure in more):
         return summary

@@ -19,7 +19,7 @@ from judge.measure.score import Scores
 from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import RecordedOptions, load_run, load_summary, read_options
-from judge.runs.record_json import to_json
+from judge.runs.record_json import is_outdated, summary_from_json, to_json
 from judge.runs.results_file import StoredEntries, read_query_entries
 from judge.runs.run_result import RunResult
 from judge.selftest.stored_selftests import update_selftests
@@ -146,6 +146,15 @@ def _write_report(folder: RunFolder) -> Path:
     from judge.report.html import ReportQueries, write_report
 
     with translate_run_errors(folder.path):
-        summary = load_summary(folder)
+        summary = load_current_summary(folder)
         read = partial(read_query_entries, folder.path / "results.json")
         return write_report(folder, summary, ReportQueries.from_entries(summary, read))
+
+
+def load_current_summary(folder: RunFolder) -> Summary:
+    """Return the run's summary; one that lacks figures is computed again from the judgments."""
+    value = folder.read("summary.json")
+    if not is_outdated(value):
+        return summary_from_json(value, str(folder.path / "summary.json"))
+    with translate_run_errors(folder.path):
+        return analyse_run(load_run(folder)).summary

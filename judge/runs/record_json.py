@@ -54,6 +54,29 @@ VERSION_1: Final = (
     RenamedKey(("comparisons", "*"), "verdict", "conclusion"),
     RenamedKey(("segments", "*", "*", "comparisons", "*"), "verdict", "conclusion"),
 )
+#: Keys of summary.json that early files of version 1 do not have, with the values that they stand for.
+_ADDED: Final[JsonDict] = {
+    "dates": True,
+    "grades": "",
+    "served": {},
+    "selftest": {},
+    "remarks": [],
+    "panel": None,
+    "self_preference": [],
+    "flagged_sensitivity": None,
+}
+_ADDED_TO_ENGINE: Final = ("latency_ms", "tokens", "no_snippet_share")
+_ADDED_TO_COST: Final[JsonDict] = {"uncounted": 0, "maybe_billed": 0, "price": None}
+#: What `analyse_run` makes again where a file is older than the last form of version 1.
+_RECOMPUTED: Final[JsonDict] = {
+    "comparisons": [],
+    "own_list_reversal": None,
+    "segments": {},
+    "stability": None,
+    "self_preference": [],
+    "flagged_sensitivity": None,
+    "deciding_queries": None,
+}
 #: What a value should be, by pydantic's name of the error without its end.
 _EXPECTED: Final = {
     **EXPECTED_TYPES,
@@ -189,16 +212,24 @@ def summary_from_json(value: JsonDict, place: str) -> Summary:
     return from_json(Summary, current, place)
 
 
-def _upgrade_summary(value: JsonDict) -> JsonDict:
-    """Return a summary of version 1, whose keys are renamed, with the fields of version 2.
+def is_outdated(value: JsonDict) -> bool:
+    """Return whether a summary lacks figures that were added later; `analyse_run` makes it again."""
+    return "schema" not in value and "deciding_queries" not in value
 
-    What is unknown is an empty object in version 1.
-    """
-    panel = value.get("panel")
+
+def _upgrade_summary(value: JsonDict) -> JsonDict:
+    """Return a summary of version 1, whose keys are renamed, with the fields of version 2."""
+    outdated = is_outdated(value)
+    value = {**_ADDED, **value, **(_RECOMPUTED if outdated else {}), "schema": SCHEMA_VERSION}
+    engines, panel, cost = value.get("engines"), value["panel"], value.get("cost")
+    if isinstance(engines, dict) and all(isinstance(row, dict) for row in engines.values()):
+        value["engines"] = {name: {**dict.fromkeys(_ADDED_TO_ENGINE), **row} for name, row in engines.items()}
+    value["stability"] = value.get("stability") or None
     if isinstance(panel, dict):
         value["panel"] = {**panel, "agreement": panel.get("agreement") or None}
-    unknown = {name: None for name in ("stability", "cost") if value.get(name) == {}}
-    return {**value, **unknown, "schema": SCHEMA_VERSION}
+    if isinstance(cost, dict):
+        value["cost"] = {**_ADDED_TO_COST, **cost} if cost else None
+    return value
 
 
 def rename_keys(value: object, keys: Iterable[RenamedKey]) -> None:
