@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -17,8 +18,10 @@ from judge.records import Judgment, Params
 
 #: How the line of a judgment ends that has no id of another snippet.
 _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
-#: Judgments that are written together: so many are a few megabytes, and most runs have fewer.
-_BLOCK = 1 << 13
+#: Judgments that are written together: more would keep the answers of a server waiting.
+_BLOCK = 1 << 10
+#: Judgments in memory, at most: a few megabytes. Most runs have fewer.
+_MAX_IN_MEMORY = 1 << 13
 #: What stands for the number of a line without one.
 _MISSING, _NOT_WRITTEN = -1, -2
 #: Indices of assignments, which are those of their judgments.
@@ -48,8 +51,8 @@ def dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[
 class JudgmentLog(StoredRecords[Judgment]):
     """Judgments, each at an index below `size`; iteration is in this order.
 
-    They are in memory until there is a block of them, which is written to a temporary file in `folder`, or
-    StoreError is raised when the disk is full. The file is removed with the log, or with the process.
+    Of more than fit in memory, the first are written to a temporary file in `folder`, or StoreError is raised
+    when the disk is full. The file is removed with the log, or with the process.
     """
 
     def __init__(self, size: int, folder: Path) -> None:
@@ -76,11 +79,13 @@ class JudgmentLog(StoredRecords[Judgment]):
             self._has_grade[index] = judgment.grade is not None
             self._of_query[judgment.query_id].append(index)
         self._length += len(judgments)
-        if len(self._in_memory) >= _BLOCK:
+        if len(self._in_memory) >= _MAX_IN_MEMORY:
+            block = dict(islice(self._in_memory.items(), _BLOCK))
             first = len(self._lines)
-            self._lines.append(line.encode() for line in dump_judgments(self._in_memory.values()))
-            self._line[list(self._in_memory)] = range(first, len(self._lines))
-            self._in_memory = {}
+            self._lines.append(line.encode() for line in dump_judgments(block.values()))
+            self._line[list(block)] = range(first, len(self._lines))
+            # Another mapping: a reader goes on with the one that it began with.
+            self._in_memory = dict(islice(self._in_memory.items(), _BLOCK, None))
 
     def _list_indices(self) -> Indices:
         return np.flatnonzero(self._line != _MISSING)

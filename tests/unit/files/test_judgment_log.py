@@ -30,7 +30,7 @@ def make_judgment(number: int, **values: object) -> Judgment:
     return Judgment(**fields)  # type: ignore[arg-type]
 
 
-#: A block, which is written, and judgments in memory.
+#: More than fit in memory: the first are written.
 COUNT = 9000
 MANY = [make_judgment(number) for number in range(COUNT)]
 
