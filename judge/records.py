@@ -1,6 +1,7 @@
 """Records that are passed between the steps of a run, and the constants and rules that go with their values.
 
-Records are frozen. Their methods derive values from the fields.
+Records are frozen. Their methods derive values from the fields. Completion and Call
+are structs: to make one takes a quarter of the CPU time, and each request makes both.
 
 Query, Snippet ─► Ranking ─► Pool of Pairs ─► Prompt ─► Completion ─► Verdict ─► Judgment ─► Score
 """
@@ -14,6 +15,8 @@ from dataclasses import astuple, dataclass, field
 from math import isfinite
 from operator import add
 from typing import Any, Literal
+
+import msgspec
 
 Lang = Literal["zh", "en"]
 #: The option for the language; `auto` takes that of the script of each query, or else of its snippets.
@@ -258,8 +261,7 @@ LOST = "lost"
 CONTENT_FILTER = "content_filter"
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """The outcome of one request to a model: `outcome` is `ANSWERED`, an error kind or `LOST`.
 
     `maybe_billed` marks a request that the server may have charged for although no answer arrived. A call
@@ -288,8 +290,7 @@ def is_complete_reply(finish_reason: str | None) -> bool:
     return finish_reason is None or finish_reason.casefold() in _COMPLETE
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(msgspec.Struct, frozen=True):
     """The reply of a model: the final text only, without its thinking.
 
     `finish_reason` is that of the server in lower case, `length` when a limit of tokens cut the reply.

@@ -9,8 +9,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
+
+import msgspec
 
 from judge.assess.prompts import Prompts
 from judge.errors import AccountError, CallError, ReplyParseError
@@ -66,8 +68,7 @@ _EMPTY_REASONS: Mapping[Lang, str] = {
 SendPrompt = Callable[[Prompt], Awaitable[Completion]]
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(msgspec.Struct, frozen=True):
     """One pair that an assessor judges in one repeat.
 
     `index` is its number in a plan, `key` the key of its verdict in the store.

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 
+import msgspec
 import numpy as np
 
 from judge.assess.assessor import Assessor, Assignment
@@ -23,8 +24,7 @@ _KEY_SIZE = 32
 _BLOCK = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictRequest:
+class VerdictRequest(msgspec.Struct, frozen=True):
     """The `assignments` with one key, which one verdict answers.
 
     `batch_reply` is the reply to the first of them in a batch that has ended.

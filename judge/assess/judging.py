@@ -15,8 +15,9 @@ a permit only for a second request.
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from judge.assess.assessor import Assessor
@@ -265,7 +266,8 @@ async def _judge_in_batches(
         async with aclosing(batch_runner.collect(assignments)) as replies_of_batches:
             async for replies in replies_of_batches:
                 with_replies = (
-                    replace(waiting.pop(key), batch_reply=reply) for key, reply in replies.items()
+                    msgspec.structs.replace(waiting.pop(key), batch_reply=reply)
+                    for key, reply in replies.items()
                 )
                 await PairScheduler(with_replies, window, runner).judge_all()
                 token.raise_if_cancelled()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from errno import ETIMEDOUT
 from os import environ, strerror
 from types import MappingProxyType
@@ -58,8 +57,7 @@ class ConnectionSettingsError(Exception):
     """The settings of connections cannot be used: certificates, or a proxy that refuses."""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpResponse:
+class HttpResponse(msgspec.Struct, frozen=True):
     """A response: its headers, with names in lower case unless a proxy was used, and unpacked content."""
 
     status: int

@@ -11,12 +11,13 @@ import importlib
 import json
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from importlib.util import find_spec
 from math import exp, isfinite
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Literal
+
+import msgspec
 
 from judge.errors import ParametersRejected, RequestRejected, SetupError, advise_install
 from judge.messages import Message
@@ -192,7 +193,7 @@ class DecisionModel:
         by_scale = {"verdict": tokens[grade]} if prompt.scale.name == "binary" else {"grade": grade}
         reply = {"reason": _REASONS[prompt.lang].format(shares=shares), **by_scale}
         text = json.dumps({**reply, "probabilities": probabilities}, ensure_ascii=False)
-        return replace(completion, text=text, finish_reason="stop", logprobs=None)
+        return msgspec.structs.replace(completion, text=text, finish_reason="stop", logprobs=None)
 
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""

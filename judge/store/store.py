@@ -39,8 +39,7 @@ _FIND_VERDICTS = "SELECT key, grade, body, checksum FROM verdicts WHERE key IN (
 _FIND_FILTERED = f"SELECT key, detail FROM calls WHERE outcome = '{CONTENT_FILTER}' AND key IN ({{}})"  # noqa: S608  # a constant
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVerdict:
+class StoredVerdict(msgspec.Struct, frozen=True):
     """A verdict with the reply that it was parsed from. A row without one of the fields is damaged."""
 
     grade: int
@@ -72,8 +71,7 @@ class Failure:
 VerdictOrFailure = StoredVerdict | Failure
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictKeyInfo:
+class VerdictKeyInfo(msgspec.Struct, frozen=True):
     """What a key stands for, for readers of the file and for estimates.
 
     `settings_digest` is a hash of the model, its server, the parameters and the scale; "" is unknown.

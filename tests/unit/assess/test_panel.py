@@ -1,9 +1,9 @@
 """Assessors judge one after the other, and errors of the store end the run."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from judge.assess.assessor import Assessor
@@ -72,7 +72,7 @@ def test_an_interrupt_reports_the_judged_pairs_and_the_cost(tmp_path: Path) -> N
             if len(prompts) == 3:
                 stop.cancel(Interrupted("enough"))
             prompts.append(prompt)
-            return replace(await super().complete(prompt), usage=Usage(1000, 0, 500))
+            return msgspec.structs.replace(await super().complete(prompt), usage=Usage(1000, 0, 500))
 
     stop, prompts = CancelToken(), list[Prompt]()
     with pytest.raises(Interrupted, match=r"^enough: 4 of 6 judged, \$0\.0080$"):
