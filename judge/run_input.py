@@ -129,6 +129,7 @@ def make_text_options(config: Config) -> TextOptions:
 def _make_row_format(config: Config) -> RowFormat:
     """Return the format of the rows; raise InputError for an unknown or repeated name in `columns`."""
     columns = config.column_names
+    taken = [*columns.values(), *({"query", "snippet"} - columns.keys())]
     with config.source.add_error_context("columns"):
         for option in config.columns:
             name, _, column = option.partition("=")
@@ -144,7 +145,7 @@ def _make_row_format(config: Config) -> RowFormat:
                     if column in COLUMN_FIELDS
                     else suggest_name(name, COLUMN_FIELDS if column else ()),
                 )
-            if columns[name] != column or list(columns.values()).count(column) > 1:
+            if columns[name] != column or taken.count(column) > 1:
                 raise InputError(
                     "--columns has {option!r} and another column for {name}, or another field in {column!r};"
                     " a field is in one column, and a column holds one field",

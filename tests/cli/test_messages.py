@@ -156,6 +156,10 @@ def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
             ("--columns", "snippet=text,snippet=body"),
             "--columns has 'snippet=text' and another column for snippet, or another field in 'text'; a",
         ),
+        (
+            ("--columns", "title=query"),
+            "--columns has 'title=query' and another column for title, or another field in 'query'; a",
+        ),
     ],
 )
 def test_an_option_is_named_as_it_is_typed(words: tuple[str, str], expected: str, tmp_path: Path) -> None:
