@@ -4,7 +4,7 @@ A flag never changes a grade. Text is searched as it is shown, without what it o
 when it is decoded (`decoding`). Comments and attributes of HTML are searched, too.
 
 An article about prompt injection quotes what attacks say, and the documentation of an interface shows objects
-with a grade. Neither addresses the assessor.
+with a grade. Neither addresses the assessor. In a text about attacks, all quotations and code are examples.
 """
 
 import re
@@ -38,14 +38,26 @@ _HIDDEN_WORD = re.compile(
 # A pattern that begins with one plain character is found fast, too.
 _BREAK_IN_CHINESE = re.compile(r"\n(?<=[㐀-鿿，、]\n) ?(?=[㐀-鿿])")
 _BLANK_AND_BREAK_IN_CHINESE = re.compile(r" \n(?<=[㐀-鿿，、] \n) ?(?=[㐀-鿿])")
-#: A quotation behind words that introduce an example of a text.
+# A quotation or code, which can have line breaks but no blank line.
+_QUOTED = "|".join(
+    rf"{start}(?:[^{end}\n]|\n(?!\n)){{4,200}}{end}"
+    for start, end in ('""', "“”", "‘’", "「」", "『』", "``", (r"(?<!\w)'", r"'"))
+)
+_QUOTATION = re.compile(_QUOTED)
+#: Quotations behind words that introduce an example of a text.
 _MENTION = re.compile(
     r"(?:\b(?:such as|like|e\.g\.|for example|(?:the|a) (?:phrase|sentence|string|text|line|words?)"
     r"|phrases?|reads?|called|named|wrote|means"
     r"|(?:attackers?|hackers?|adversar(?:y|ies)|scammers?|people|they) (?:\w+ )?"
     r"(?:writes?|says?|adds?|inserts?|hides?|types?|puts?|plants?))\b"
     r"|(?:写[入着有上了]|[会常]写|例如|比如|譬如|诸如|类似|插入|藏[有着]|一[句段]|所谓|意思)(?:的?话)?)[^\n.。\"“'‘「]{0,16}[:：,，]?\s?"
-    r"(?:\"[^\"\n]{4,200}\"|“[^”\n]{4,200}”|'[^'\n]{4,200}'|‘[^’\n]{4,200}’|「[^」\n]{4,200}」)"
+    rf"(?:{_QUOTED})"
+)
+#: What an article about attacks says outside of its quotations: these are examples.
+_ABOUT_ATTACKS = re.compile(
+    r"\b(?:injections?|inject(?:s|ed|ing)?|attack(?:s|ed|ing|ers?)?|jailbreaks?|adversarial|payloads?|poison(?:s|ed|ing)"
+    r"|red[- ]team(?:s|ing)?|black[- ]hat|seo|hidden prompts?|llm-as-a-judge|manipulat(?:e|es|ed|ion))\b"
+    r"|注入|攻击|越狱|红队|对抗样本|投毒|黑帽|操纵|隐藏(?:的?)(?:文字|提示|指令)|中招|藏了"
 )
 _OBJECT = re.compile(r"\{[^{}]{1,600}\}")
 _KEY = re.compile(r"[\"'“]([^\"'“”:：\\]{1,30})\\?[\"'”]\s?[:：]")
@@ -104,7 +116,7 @@ def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
     if hidden := _find_hidden_markup(raw_text) if raw_text is not visible else "":
         flags |= {HIDDEN_TEXT} if _search(hidden) else set()
     for decoded in decode(cleaned, raw):
-        if more := _search(decoded):
+        if _search(decoded) and (more := _search(drop_mentions(decoded))):
             flags |= more | {ENCODED}
     return tuple(sorted(flags))
 
@@ -146,7 +158,10 @@ def drop_mentions(text: str) -> str:
         return bool(is_documented) or not all(map(_VERDICT_KEYS.fullmatch, _KEY.findall(match[0])))
 
     without_objects = _OBJECT.sub(lambda match: " " if is_foreign(match) else match[0], text)
-    lines = [(line, _TOKEN.sub(" ", line)) for line in _MENTION.sub(" ", without_objects).split("\n")]
+    without_quotations = _QUOTATION.sub(" ", without_objects)
+    if not _ABOUT_ATTACKS.search(without_quotations):
+        without_quotations = _MENTION.sub(" ", without_objects)
+    lines = [(line, _TOKEN.sub(" ", line)) for line in without_quotations.split("\n")]
     return "\n".join(bare if _ABOUT_TOKENS.search(bare) else line for line, bare in lines)
 
 

@@ -40,6 +40,8 @@ _SENTENCE_END = re.compile(r"[.!?。！？；;\n]")
 _UNIT = re.compile(r"[a-z]+(?:['’][a-z]+)?|[0-9㐀-鿿]+|[{}<>\[\]=:：|]")
 #: Sentences in a row that are judged together.
 _SENTENCES = 3
+#: What words and characters alone add up to, at least, in sentences whose sequences are looked up.
+_MIN_SUM_OF_UNITS = -40
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class InjectionModel:
         """Return the highest score of sentences of a text (lower case), -1 where none can be above 0.
 
         Sentences in a row have no score where none has a subject, or where their words and characters alone
-        add up to less than 0. Most sentences do, and no attack that the model finds.
+        add up to too little. Most sentences do, and no attack that the model finds.
         """
         scores = [-1]
         windows = set(iter_windows(text))
@@ -61,7 +63,7 @@ class InjectionModel:
         units = {sentence: names & sentence.list_units() for sentence in set[Sentence]().union(*windows)}
         for window in windows:
             features = set[str]().union(*map(units.__getitem__, window))
-            if sum(map(weigh, features)) > 0:
+            if sum(map(weigh, features)) > _MIN_SUM_OF_UNITS:
                 features.update(*(names & sentence.list_sequences() for sentence in window))
                 scores.append(self.bias + sum(map(weigh, features)))
         return max(scores)

@@ -197,7 +197,7 @@ NAMES: Mapping[str, str] = {
 _FORMS: Mapping[str, Sequence[str]] = {
     "instruction": (
         # Ignore the rules.
-        r"(?<!not |n['’]t )(?<!never )(?<!model to )(?<!models to )(?<!llm to ){IGNORE}~~40\bRULES",
+        r"(?<!not |n['’]t )(?<!never )(?<!model to )(?<!models to )(?<!llm to ){IGNORE}~40\bRULES",
         r"{ignorez|ignora|ignore|ignorar|ignorieren|ignoriere|ignoriert}~~30{consignes|instructions pr|instrucciones|istruzioni|instruções"
         r"|anweisungen|vorgaben}",
         r"{指示}~6{無視}",
@@ -205,12 +205,13 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"{игнорируй}(?:те)?~~30{инструкци|указани|правил}",
         r"{تجاهل}~~20{تعليمات}",
         # Give the best grade, or say it.
-        r"(?<!choose )(?<!select )(?<!this )(?!output:){DEMAND}FILLERS BEST_END(?!,? (?:and |or )?grade|, (?:then|stop)\b)",
+        r"(?<!choose )(?<!select )(?<!this )(?!(?:output|(?<!your )answer):){DEMAND}FILLERS BEST_END(?![.,]? (?:and |or )?grade|, (?:then|stop)\b)",
         r"\b(?:your|the only (?:correct|valid|acceptable)|the(?= grade| verdict)) {ANSWER} (?:is|should be|must be|has to be):? BEST_END",
         r"NO_EXERCISE\bthe {expected} (?:output|answer) is:? [\"'“‘]?{yes|relevant}END",
         r"{prefer|choose|favor|favour} the {engine|list|ranking} (?:that|which|with)\b~30\bthis\b",
         r"\b(?:just|simply) {label|mark|call} (?:it|this) (?:as )?(?:\w+ )?BEST_END",
         r"\bany {lower} {grade|score|rating}",
+        r"\bbegin (?:trusted|new) {instructions}",
         # To the assessor: what it is, what it was, what it becomes.
         r"{pretend|imagine|let's play|developer mode|you are now}~~80\b(?:full marks|rubric|graders?|graded?(?! (?:your|the|my|our)\b)"
         r"|assessor|three)\b",
@@ -226,9 +227,10 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"(?<!模型)(?<!要求){IGNORE_ZH}~12(?:(?:以上|上面|上述|之前(?!学)|先前|前面|此前|所有|全部|一切|收到|系统)~8"
         r"(?:要求|规则|規則|指令|指示|提示词|说明|标准|標準|任务)|评分(?!较|低|高)|指令|提示词|评估|评测|打分|要求 ?输出)",
         r"{不用|别用|不要用|无需}(?:使用|套用|参照)?{评分|评级|评测|评定|判定|打分}(?:规则|标准)(?![之以]外|[也就]|即可)",
-        r"{直接|一律|统统|必须|只需|只要|请|务必|应当}(?<!请(?=给(?:孩子|学生|同学|老师|我们|客服|司机|卖家|店家|商品|本次服务)))[^\n。,，]{0,6}?"
+        r"{直接|一律|统统|必须|只需|只要|请|务必|应当}(?<!请(?=给(?:孩子|学生|同学|老师|我们|客服|司机|卖家|店家|商品|本次服务)))(?<!(?:服务|人工|咨询|查询|办理|退订)请)[^\n。,，]{0,6}?"
         r"(?:回复|回答|输出|打|给出|给|评为|判为|评(?=[3三])|判(?=yes|相关)|写|返回|说)[^\n。,，]{0,4}?(?:yes|是(?![一-鿿]|[”\"'](?:或|还是))|[“\"']?相关(?=[”\"']?[。！!]|$)|[“\"']相关|满分|最高分(?![和与、])"
         r"|POINTS_ZH|[“\"']?3NO_COUNT(?![”\"']?(?:领|获取|查询|退订|参与|报名)))",
+        r"{只回复|只回答|只输出}[“\"']?相关(?=[”\"'。！]|二字|两个字|$)",
         r"{命令你|指示你}~12(?:等级|评分|满分|相关|yes)",
         r"{请抄|照抄|直接抄}(?![写袭送])",
         r"[把将](?:(?:THIS_ZH|摘要|它)的?)?{GRADE_ZH}(?:设|改|调|定|写|填)[为成到] ?(?:3(?![0-9.:：]|分?(?:及?以[上下]|制))|三(?![一-鿿])|满分)",
@@ -335,7 +337,7 @@ _RAW_FORMS: Mapping[str, Sequence[str]] = {
         r"{<} ?{instruction|instructions|rule|rules|system|grading|指令|规则} ?>",
         r"{[/}(?:passage|document|context|摘要|文档)\]",
         # The marks around the snippet in the prompt, with any name.
-        r"{>>>}(?!>)(?:(?<=\b[0-9a-f]{8}...)|(?<=\bmark...)|(?<=\b标记...)|(?<=\w{3}...)(?=~~200\b(?:grade|verdict|relevan|评|判|等级)))",
+        r"{>>>}(?!>)(?:(?<=[0-9a-f]{8}...)|(?<=\bmark...)|(?<=\b标记...)|(?<=\w{3}...)(?=~~200\b(?:grade|verdict|relevan|评|判|等级)))",
         # A sequence of marks is matched once, as a whole. It is a line, or "end" or the like is behind it.
         r'{---|===|###|~~~|***|```|"""'
         r"|'''}(?<![-=#~*`\"']...)(?:(?<![^\n ]...)(?<![^\n] ...)(?:(?<=[`\"']) ?\n(?=[^`]{0,400}?(?:\b(?:3|three|yes|(?:is|as|fully|highly) relevant)[\"'”]?(?=\s*(?:[.,;!}`\n]|$))"

@@ -5,7 +5,7 @@ import pytest
 from judge.dataset import clean
 from judge.injection.model import InjectionModel, has_subject_word, load_injection_model
 from judge.injection.patterns import INJECTION_FLAGS
-from tests.benchmarks.injection_model import learn_model, prepare
+from tests.benchmarks.injection_model import learn_model, prepare, read_training_texts
 from tests.support.injection_texts import TEST_SET, read_injection_texts
 
 MODEL = InjectionModel(
@@ -52,13 +52,13 @@ def test_most_texts_of_other_authors_are_flagged_and_few_harmless_ones() -> None
     harmless = [is_flagged(text.snippet) for text in texts if not text.is_attack]
     assert (len(attacks), len(harmless)) == (184, 200)
     assert sum(attacks) >= 0.7 * len(attacks)
-    assert sum(harmless) <= 0.06 * len(harmless)
+    assert sum(harmless) <= 0.02 * len(harmless)
 
 
 @pytest.mark.slow
 def test_the_weights_are_those_that_the_texts_give() -> None:
     texts = read_injection_texts()
-    learned = learn_model([text for text in texts if text.set != TEST_SET])
+    learned = learn_model(read_training_texts())
     shipped = load_injection_model()
     answers = [
         (learned.find_score(prepared) > 0) == (shipped.find_score(prepared) > 0)
