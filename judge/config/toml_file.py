@@ -50,12 +50,12 @@ def read_toml(path: Path) -> TomlTable:
         raise InputError("{file}: cannot be read: {error}", file=path, error=explain_error(error)) from error
     except UnicodeDecodeError as error:
         raise InputError("{file}: is not UTF-8; save the file as UTF-8", file=path) from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also for a number with too many digits
         raise InputError(
             "{file}: is not TOML: {error}{begin}{advice}",
             file=path,
             error=explain_error(error),
-            begin=_locate_unfinished_entry(text) if str(error).endswith("(at end of document)") else "",
+            begin=_locate_last_entry(text) if str(error).endswith("(at end of document)") else "",
             advice=_advise_on_quotes(text, str(error)),
         ) from error
     for name, value in content.items():
@@ -83,15 +83,15 @@ def _advise_on_quotes(text: str, error: str) -> str:
     return ""
 
 
-def _locate_unfinished_entry(text: str) -> Message:
-    """Return where the last entry of a TOML text begins that has no end: the lines before it are TOML."""
+def _locate_last_entry(text: str) -> Message:
+    """Return where the last entry of a TOML text begins, which is wrong: the lines before it are TOML."""
     lines = text.replace("\r\n", "\n").split("\n")
     for number in range(len(lines), 0, -1):
         with suppress(tomllib.TOMLDecodeError):
             tomllib.loads("\n".join(lines[: number - 1]))
             break
     return Message(
-        "; the entry that begins in line {line} has no end: {text!r:.60}",
+        "; the wrong entry begins in line {line}: {text!r:.60}",
         line=number,
         text=lines[number - 1].strip(),
     )

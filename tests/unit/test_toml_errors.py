@@ -491,12 +491,29 @@ def test_a_file_may_use_the_earlier_names_of_options(tmp_path: Path) -> None:
         Config.load(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("a = " + "[" * 3000 + "]" * 3000, ""),
+        ("depth = " + "9" * 5000, "digits"),
+        ("depth = 5\ndepth = 6", "; the wrong entry begins in line 2: 'depth = 6'"),
+    ],
+)
+def test_a_file_that_tomllib_cannot_read_is_named(tmp_path: Path, text: str, error: str) -> None:
+    path = tmp_path / "judge.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        Config.load(path)
+    assert str(caught.value).startswith(f"{path}: is not TOML: ")
+    assert error in str(caught.value)
+
+
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_the_entry_without_an_end_is_named_by_its_line(tmp_path: Path, line_end: str) -> None:
     path = tmp_path / "judge.toml"
     lines = ['model = "lexical"', "measures = [", '  "P@5",', "]", "panel = [", '  "lexical",', "", "# end"]
     path.write_bytes(line_end.join(lines).encode())
-    with pytest.raises(InputError, match=r"the entry that begins in line 5 has no end: 'panel = \['$"):
+    with pytest.raises(InputError, match=r"the wrong entry begins in line 5: 'panel = \['$"):
         Config.load(path)
 
 
