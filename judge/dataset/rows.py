@@ -320,7 +320,7 @@ def _expand_test_case(location: str, record: InputRecord) -> Iterator[InputRow]:
         )
     metadata = record.get("metadata") or record.get("additional_metadata") or {}
     if isinstance(metadata, str):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             metadata = json.loads(metadata)
     metadata_fields = metadata if isinstance(metadata, dict) else {}
     values: dict[str, Any] = {"query": record.get("input")}

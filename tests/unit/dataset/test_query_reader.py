@@ -590,6 +590,11 @@ def test_an_answer_has_one_form(tmp_path: Path, first: dict[str, Any], second: d
     assert f"first at {tmp_path / 'd.jsonl'}:1; an engine answers a query once" in text
 
 
+def test_metadata_of_a_test_case_that_no_parser_reads_are_left_out(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "d.jsonl", [{**_TEST_CASE, "metadata": "[" * 100_000}])
+    assert [query.text for query in read_dataset(path, lang="en", max_chars=400).queries.values()] == ["q"]
+
+
 @pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet"])
 def test_a_table_of_test_cases_is_read(tmp_path: Path, suffix: str) -> None:
     import pandas
