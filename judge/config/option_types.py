@@ -69,6 +69,8 @@ TextList = Annotated[tuple[TextValue, ...], Field(strict=False)]
 PathList = Annotated[tuple[PathText, ...], Field(strict=False)]
 CountValue = Annotated[WholeNumber, Field(ge=1)]
 NonNegativeNumber = Annotated[NumberValue, Field(ge=0)]
+#: USD per million tokens. A higher price is a mistake, and the sum of many is no number.
+TokenPrice = Annotated[NonNegativeNumber, Field(le=1e6)]
 ShareValue = Annotated[NumberValue, Field(ge=0, le=1, description=Message("a share from 0 to 1"))]
 
 
@@ -180,7 +182,7 @@ Measures = Annotated[
     TextList, OneOrMore, Field(description=Message('a list of measures such as ["nDCG@10", "AP@10"]'))
 ]
 PriceNumbers = Annotated[
-    tuple[NonNegativeNumber, ...],
+    tuple[TokenPrice, ...],
     BeforeValidator(_split_numbers),
     Field(
         strict=False,

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field
 
 from judge.config.option_checks import STRICT, validate_table
-from judge.config.option_types import ShareValue
+from judge.config.option_types import ShareValue, TokenPrice
 from judge.config.toml_file import TomlTable
 from judge.messages import Message
 from judge.records import Usage
@@ -29,7 +29,7 @@ _BATCH_SHARE = 0.5
 SHIPPED_PRICES = Path(__file__).with_name("prices.toml")
 #: The most results of a query that the list price of an engine is for.
 LISTED_RESULTS = 10
-_Money = Annotated[float, Field(ge=0, description=Message("a price in USD per million tokens, such as 0.4"))]
+_Money = Annotated[TokenPrice, Field(description=Message("a price in USD per million tokens, such as 0.4"))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,6 +265,7 @@ def write_results(folder: Path, text: str) -> None:
         ),
         (["run", example.find_dataset(), "-m", "lexical", "--prompts", "nowhere"], "nowhere"),
         (["run", example.find_dataset(), "-m", "lexical", "--price", "cheap"], "--price is 'cheap'; it must"),
+        (["estimate", example.find_dataset(), "-m", "openai:m", "--price", "1e308,1"], "is '1e308,1'; it"),
         (["run", example.find_dataset(), "-m", "lexical", "--config", "absent.toml"], "absent.toml"),
         (["run", example.find_dataset(), example.find_dataset(), "-m", "lexical"], "a run has one"),
         (["run", "--run", "x.run", "-m", "lexical"], "--topics"),
