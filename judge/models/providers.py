@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from judge.errors import CallError, InputError, SetupError, suggest_name
 from judge.messages import Message, SeparatedNames
+from judge.models.redaction import redact
 from judge.records import EXPECTED, LEXICAL, RERANKER, Completion, Params, Prompt, Sampling
 
 if TYPE_CHECKING:
@@ -94,8 +95,13 @@ RERANK_SERVER = Service("", ("RERANK_BASE_URL",), "RERANK_API_KEY")
 def open_model(spec: str, access: ServerAccess, sampling: Sampling) -> Model:
     """Return the model called `spec`; its library is imported here.
 
-    Raises SetupError when the form of `spec` is unknown, or a key or an extra is missing.
+    Raises SetupError when the form of `spec` is unknown, a key or an extra is missing, or a key is in `spec`.
     """
+    model, _ = split_address(spec)
+    if redact(model, *access.secrets) != model:
+        raise SetupError(
+            "the name of the model contains a key of the environment, and files would show it; name a model"
+        )
     if spec in (LEXICAL, EXPECTED):
         from judge.models.lexical import ExpectedDocuments, LexicalModel
 

@@ -50,6 +50,14 @@ def test_a_misspelt_provider_is_suggested(spec: str, provider: str) -> None:
         open_model(spec, ServerAccess(None, KEYS, timeout=1, concurrency=1), SAMPLING)
 
 
+def test_a_key_in_place_of_a_model_is_refused_and_not_shown() -> None:
+    key = "Canary_9e41-not-like-a-key"
+    access = ServerAccess(None, {"OPENAI_API_KEY": key}, timeout=1, concurrency=1)
+    with pytest.raises(SetupError, match="contains a key of the environment") as caught:
+        open_model(f"openai:{key}", access, SAMPLING)
+    assert key not in str(caught.value)
+
+
 def test_a_program_adds_a_provider_of_its_own() -> None:
     class Echo(LexicalModel):
         name = "echo:x"
