@@ -10,5 +10,5 @@
     prompts, prompt_examples            render a prompt; add labelled examples to it
     estimate                            the calls and the cost of a run before it begins
 
-Nothing here knows engines or ranks.
+Nothing here depends on engines or ranks.
 """

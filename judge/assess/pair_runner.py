@@ -268,7 +268,7 @@ class ConsecutiveFailures:
         self._rejected_queries = list[str]()
 
     def count(self, failure: Failure, query_id: str, number: int) -> RunIncomplete | None:
-        """Count `failure` of a pair of a query, and return why the run should stop, None where it goes on.
+        """Count `failure` of a pair of a query, and return why the run should stop, None where it continues.
 
         `number` counts the pairs as they start. Pairs that are asked again end one after the other: in that
         order, they are not in a row. Where a request was accepted, a rejection concerns its pair. Where none

@@ -2,8 +2,9 @@
 
 The language is that of --ui-lang, else that of the locale, else English.
 
-After a broken pipe (`| head`, a pager that is closed) output is dropped and the work goes on, with its usual
-exit code. A full disk raises OSError once for stdout; for stderr it is ignored, since it cannot be reported.
+After a broken pipe (`| head`, a pager that is closed) output is dropped and the work continues, with its
+usual exit code. A full disk raises OSError once for stdout; for stderr it is ignored, since it cannot be
+reported.
 """
 
 from __future__ import annotations
@@ -250,7 +251,7 @@ def print_command(line: str) -> None:
 
 
 def guard_stream(stream: TextIO | None, name: str | None) -> TextIO:
-    """Return a stream that writes to `stream` and goes on without it when its reader has gone away.
+    """Return a stream that writes to `stream` and continues without it when its reader has gone away.
 
     A disk that is full is an OSError about `name`, or no error where that is None. `stream` None was closed
     before the process began.

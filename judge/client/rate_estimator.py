@@ -70,7 +70,7 @@ _CATCH_UP = 0.02
 
 @dataclass(slots=True)
 class Permit:
-    """The right to send one request, and what the limiter knows of this request.
+    """The right to send one request, and what the limiter needs of this request.
 
     `number` counts requests, `sent_at` is in seconds of the loop's clock, `in_flight` counts the requests in
     flight, with this one.

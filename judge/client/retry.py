@@ -102,7 +102,7 @@ def _get_error(state: RetryCallState) -> CallError:
 
 
 class ServerAvailability:
-    """What a run knows of the server at `endpoint`, and why it stops there."""
+    """The state of the server at `endpoint` for a run, and why it stops there."""
 
     def __init__(self, endpoint: str, limits: RequestLimits, limiter: AdaptiveLimiter) -> None:
         self._endpoint = endpoint

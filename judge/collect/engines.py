@@ -320,7 +320,7 @@ def remove_secrets(secrets: Iterable[str], body: str) -> str:
 
 
 def _iter_literal_keys(engine: EngineDefinition) -> Iterator[str]:
-    """Yield the keys that stand in the templates of an engine instead of `{key}`."""
+    """Yield the keys that are in the templates of an engine instead of `{key}`."""
     texts = [text for name, text in engine.headers.items() if SECRET_NAME.search(name)]
     texts += [text for table in (engine.secrets, engine.body_secrets) for _, text in iter_texts(table)]
     for text in texts:

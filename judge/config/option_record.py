@@ -14,7 +14,7 @@ OTHER_DIMENSIONS = "Other dimensions"
 ENGINES = "Engines"
 CALLS = "Calls"
 FILES = "Files"
-#: Options of the nightly job stand in TOML files only.
+#: Options of the nightly job are in TOML files only.
 NIGHTS = Message("For judge nightly")
 GROUPS = (ASSESSOR, INPUT, MEASURING, OTHER_DIMENSIONS, LIMITS, ENGINES, CALLS, FILES)
 #: Folder of the nights unless [nightly] names another one.

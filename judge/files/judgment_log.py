@@ -1,4 +1,4 @@
-"""Judgments as lines of JSON: those of judgments.jsonl, and those of a run while it goes on."""
+"""Judgments as lines of JSON: those of judgments.jsonl, and those of a run that has not ended."""
 
 from array import array
 from collections import defaultdict

@@ -38,7 +38,7 @@ PARAMETERS = MappingProxyType({
         Message("dcg='exp-log2': the gain is 2^grade - 1 (default: the grade)"),
         Message("dcg is one of 'log2', 'exp-log2'")),
     "p": MeasureParameter("p=0.8",
-        Message("p=0.8: the probability that the reader goes on (default: 0.8)"),
+        Message("p=0.8: the probability that the reader continues (default: 0.8)"),
         Message("p is a probability between 0 and 1, e.g. p=0.8")),
 })  # fmt: skip
 
@@ -100,7 +100,7 @@ _KINDS = (
         "discounted gain: the gains divided by log2(1 + rank), summed",
         "Järvelin & Kekäläinen 2002; exp-log2: Burges et al. 2005", is_sum_over_ranks=True),
     MeasureKind("RBP", "optional", ("rel", "p"), "relevance", None,
-        "expected rate of relevant results for a reader who goes on with probability p",
+        "expected rate of relevant results for a reader who continues with probability p",
         Message("Moffat & Zobel 2008 (trec_eval rbp, whose p is 0.9)"), is_sum_over_ranks=True),
     MeasureKind("ERR", "optional", (), "stop", None,
         "expected 1 / rank of the result that satisfies a reader who goes from top to bottom",

@@ -52,7 +52,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A night's status with its reasons, where it stands, and why judgments or answers are `missing`."""
+    """A night's status with its reasons, its state, and why judgments or answers are `missing`."""
 
     status: Status
     reasons: tuple[str, ...]

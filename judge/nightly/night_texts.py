@@ -1,7 +1,7 @@
 """The texts about nights in English and Chinese: the headline, the banner, the message of a night.
 
 An English sentence of night.json is shown as it is, unless the record's data give it in Chinese too. Names
-from outside stand between `ISOLATE` and `END`, and each format escapes them and the rest in its own way.
+from outside are between `ISOLATE` and `END`, and each format escapes them and the rest in its own way.
 """
 
 import re

@@ -29,7 +29,7 @@ Status = Literal[
     "queries changed",
     "engine settings changed",
 ]
-#: Where a night stands. The same command continues one that is "unfinished", since judgments or answers are
+#: The states of a night. The same command continues one that is "unfinished", since judgments or answers are
 #: missing, and one that is "undecided", whose comparison is incomplete although it can be the baseline.
 #: Nothing is left to do for one that is "finished", or "stopped" after the canaries, which show drift.
 NightState = Literal["unfinished", "undecided", "stopped", "finished"]
@@ -51,7 +51,7 @@ _StoredText = Annotated[
     Bilingual,
     WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}, "required": ["en", "zh"]}),
 ]
-#: Early files of version 1 do not have the count, which stands for 0.
+#: Early files of version 1 do not have the count, which means 0.
 _Count = Annotated[int, BeforeValidator(lambda count: count or 0)]
 #: Nights of Windows, which has another separator, are read on every system.
 WITH_SLASHES = AfterValidator(lambda path: path.replace("\\", "/"))
@@ -315,7 +315,7 @@ class NightRecord:
 
     @property
     def state(self) -> NightState:
-        """Where the night stands, from `stopped`, `finished` and `complete`."""
+        """The state of the night, from `stopped`, `finished` and `complete`."""
         if self.stopped:
             return "stopped"
         if self.finished:

@@ -5,7 +5,7 @@ ReplyParseError. A reply becomes a verdict in these steps:
 
 1. `verdict`: a reply that is exactly as the prompts ask for it is parsed with the JSON of the standard library.
    Almost every reply ends here. Any other goes to `any_form`.
-2. `final_answer`: what stands behind the thinking is the answer.
+2. `final_answer`: what comes after the thinking is the answer.
 3. `tolerant_json`: the objects of the answer are read, with common damage. Then one of three readers goes on:
    - `any_form`, when every object can be read: it collects each value that the objects state for the scale's key.
      All values agree, or the reply is refused.

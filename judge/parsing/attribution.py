@@ -177,7 +177,7 @@ MAX_LEAD, MAX_TRAIL = 400, 4_000
 
 
 def may_wrap(key: str) -> bool:
-    """Return True when what stands under `key` is the answer, as under "result" or "final_answer"."""
+    """Return True when what is under `key` is the answer, as under "result" or "final_answer"."""
     return _WRAPPER.fullmatch(flatten(key).strip(f"{vocabulary.AROUND}#:")) is not None
 
 

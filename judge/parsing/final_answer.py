@@ -75,7 +75,7 @@ def extract_final_answer(text: str, *, cut: bool) -> str:
         raise ReplyParseError("truncated" if cut else "empty", "the reply holds no whole answer")
     begin = reply.rfind(answer)
     if _OPEN_STRING.search(reply, max(0, begin - _LONGEST_STRING), begin):
-        raise ReplyParseError("malformed", "a closing mark of thinking stands inside a string")
+        raise ReplyParseError("malformed", "a closing mark of thinking is inside a string")
     return answer
 
 
@@ -141,10 +141,10 @@ def _find_thinking_end(text: str, scan: Scan) -> int:
         raise ReplyParseError("malformed", "a closing mark of thinking follows an object")
     head = flatten(text[: openers[0].start()]) if in_block else ""
     if _ANY_QUOTED_KEY.search(head) or (head and _JSON_FIRST.match(head)):
-        raise ReplyParseError("malformed", "thinking stands inside a damaged object")
+        raise ReplyParseError("malformed", "thinking is inside a damaged object")
     broken = flatten(thought[end:])
     if broken.count("{") > broken.count("}"):
-        raise ReplyParseError("malformed", "a closing mark of thinking stands inside a damaged object")
+        raise ReplyParseError("malformed", "a closing mark of thinking is inside a damaged object")
     return last.end()
 
 

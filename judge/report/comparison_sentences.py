@@ -289,7 +289,7 @@ def iter_segments(summary: Summary) -> Iterator[tuple[str, str, SegmentResult]]:
 
 
 def describe_segment_differences(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield what stands under the headline: segments that other engines win, leads that differ."""
+    """Yield the sentences under the headline: segments that other engines win, leads that differ."""
     order = summary.sort_engines(summary.deciding_measure) if summary.deciding_measure else []
     for column, value, segment in iter_segments(summary):
         for comparison in segment.comparisons:

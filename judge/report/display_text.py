@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # numpy takes longer to import than a command that only print
     from judge.pricing.costs import Cost
 
 T = TypeVar("T")
-#: Unicode's own marks around a name that must not turn the direction of what stands beside it.
+#: Unicode's own marks around a name that must not turn the direction of what is beside it.
 ISOLATE, END = "\u2068", "\u2069"
 _JOINERS = "\u200c\u200d"
 # Blanks of other widths (Unicode's category Zs), which hide nothing.
@@ -161,7 +161,7 @@ def _rename(value: Any, names: Mapping[str, DisplayName], *, holds_engines: bool
 
 
 _NAME = re.compile(f"{ISOLATE}(.*?){END}", re.DOTALL)
-#: A hyphen that is the sign of a number: nothing, a space or a bracket stands before it.
+#: A hyphen that is the sign of a number: nothing, a space or a bracket is before it.
 _SIGN = re.compile(r"(?<![^\s(（\[，：；])-(?=\d)")
 #: An option of a command, as a group.
 _OPTION = re.compile(r"(?<![\w-])(--?[a-z][a-z-]*)")
@@ -234,9 +234,9 @@ def name_dimension(t: Translator, name: str) -> str:
     return t("{name}: {value}", name=t(kind), value=engines) if separator else t(name)
 
 
-#: What stands on a page where there is no value.
+#: The text on a page where there is no value.
 NOTHING = "–"
-#: What stands between the engines of a pair, by the outcome.
+#: The sign between the engines of a pair, by the outcome.
 OUTCOME_SIGNS: Mapping[Outcome, str] = {"better": ">", "not separated": "≈", "undetermined": "?"}
 
 

@@ -148,7 +148,7 @@ def render_report(
 
 
 def _warn_missing(t: Translator, summary: Summary, min_coverage: float) -> Iterator[str]:
-    """Yield what stands first: results or grades are missing."""
+    """Yield what comes first: results or grades are missing."""
     yield run_warnings.warn_incomplete(t, summary, min_coverage)
     yield from map(t, run_warnings.warn_without_results(summary))
 

@@ -144,7 +144,7 @@ class GroupCommitWriter:
             if self._connection.in_transaction:
                 with suppress(sqlite3.Error):  # the disk that failed the write may fail this one, too
                     self._connection.execute("ROLLBACK")
-        # SQLite goes on writing to a file without a name, and reports no error.
+        # SQLite continues to write to a file without a name, and reports no error.
         if _read_file_ids(self._files) != self._ids:
             raise FileNotFoundError(
                 Message("the file was deleted, moved or replaced while judge was using it")

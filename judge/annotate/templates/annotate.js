@@ -1,4 +1,4 @@
-// What the page does: it loads a pair, sends the person's decision, and goes on once that is saved.
+// What the page does: it loads a pair, sends the person's decision, and shows the next pair once that is saved.
 
 const RETRY_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 10_000;

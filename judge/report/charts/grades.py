@@ -19,7 +19,7 @@ from judge.report.result_tables import ENGINE, Column, ResultTable
 from judge.runs.results_file import QueryEntry
 
 _MAX_SHOWN_RANKS = 20
-#: Where the bars end: before them stand the names, after them numbers that end at the right edge.
+#: Where the bars end: before them are the names, after them numbers that end at the right edge.
 _BARS_END = 0.85
 _ROW = 52
 _BAR = 40

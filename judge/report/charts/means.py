@@ -25,9 +25,9 @@ from judge.report.charts.svg import (
 from judge.report.display_text import fit_on_line, format_number, format_range
 from judge.report.result_tables import ENGINE, INTERVAL, Column, ResultTable, make_repeat_table
 
-#: Where the marks end; before them stand the names, after them numbers that end at the right edge.
+#: Where the marks end; before them are the names, after them numbers that end at the right edge.
 _MARKS_END = 0.84
-#: Further measures stand side by side, this many in a band, so that their numbers are apart on a telephone.
+#: Further measures are side by side, this many in a band, so that their numbers are apart on a telephone.
 _BAND = 2
 _SMALL = 18
 _GAP = 0.06

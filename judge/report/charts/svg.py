@@ -138,7 +138,7 @@ class Chart:
     `svg` fills the column that holds it and has a fixed height in pixels; charts.css gives it colours. Its
     aria-labelledby and aria-describedby name the English texts; on a Chinese page they end in -zh instead of
     -en. `table` has the numbers behind the picture, or is the id of the table of the page that has them.
-    Names in it and in sentences are untrusted and stand between `display_text.ISOLATE` and `END`.
+    Names in it and in sentences are untrusted and are between `display_text.ISOLATE` and `END`.
     """
 
     id: str
