@@ -132,6 +132,8 @@ def test_a_run_whose_order_rests_on_flagged_snippets_says_so_first(tmp_path: Pat
     assert (
         "loud > fair with their grades, fair > loud with them counted as 0" in result.stdout.splitlines()[0]
     )
+    compared = run_judge("compare", tmp_path / "run").stdout
+    assert compared.startswith(result.stdout.splitlines()[0])
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert page.index("Warning: the ranking depends") < page.index("<table")
     assert "警告：引擎的次序取决于" in page

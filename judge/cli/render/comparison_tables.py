@@ -57,6 +57,7 @@ def iter_comparison_parts(
     chosen = summary.choose_measures(measures)
     first = chosen[0] if chosen else None
     yield run_warnings.warn_incomplete(t, summary, min_coverage)
+    yield run_warnings.warn_flagged(t, summary)
     yield from _describe_result(summary, first)
     comparisons = summary.select_comparisons(first)
     if not details:  # the tables have the others
