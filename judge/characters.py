@@ -112,7 +112,7 @@ def detect_text_language(text: str) -> Lang | None:
     """Return the language of a text by its script; None when it has no letters.
 
     It is `zh` when the text has more Chinese characters than words in other letters, so that a Chinese
-    text may name things in Latin letters; else `en`, which stands for all others. A text with a kana for
+    text may name things in Latin letters; else `en`, which means all others. A text with a kana for
     every five Chinese characters or fewer is Japanese.
     """
     ideographs, kana = len(HAN_CHARACTER.findall(text)), len(_KANA.findall(text))

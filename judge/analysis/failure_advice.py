@@ -25,7 +25,7 @@ class NextSteps(NamedTuple):
     on_refusal: Message
 
 
-# The command of a night needs its --date, and stands at the end of the reason.
+# The command of a night needs its --date, and is at the end of the reason.
 _CONTINUE_NIGHT = Message("continue this night")
 #: In nights, another model is assessor drift.
 NEXT_STEPS: Mapping[RunKind, NextSteps] = {

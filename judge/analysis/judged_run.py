@@ -82,12 +82,12 @@ def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale
     order = np.lexsort((grades, rows["repeat"], rows["pair"]))
     digest = hashlib.sha256(f"[{scale.relevant_from}, [".encode())
     for number, chunk in enumerate(np.array_split(order, len(order) // _CHUNK + 1)):
-        pairs = rows["pair"][chunk]  # sorted; -1 stands for a pair that no engine returned
+        pairs = rows["pair"][chunk]  # sorted; -1 means a pair that no engine returned
         first, last = (max(0, int(pairs[0])), int(pairs[-1]) + 1) if len(pairs) else (0, 0)
         queries = map(results.queries.__getitem__, results.pair_query[first:last].tolist())
         names = list(zip(queries, results.snippet_ids.read(first, last), strict=True))
         columns = (pairs, rows["repeat"][chunk], grades[chunk])
-        # A pair that no engine returned stands without its name.
+        # A pair that no engine returned is without its name.
         entries = [
             (*(names[pair - first] if pair >= 0 else (None, None)), repeat, grade)
             for pair, repeat, grade in zip(*(column.tolist() for column in columns), strict=True)

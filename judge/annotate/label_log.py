@@ -98,7 +98,7 @@ class LabelLog:
             raise InputError(
                 "{file}: exists, and was not labelled here; move it or give another --who", file=self.table
             )
-        #: Every decision ever, in order; those of them that stand; pairs that can't be changed any more.
+        #: Every decision ever, in order; those that still count; pairs that can't be changed any more.
         self._known: dict[str, LabelDecision] = {}
         self._standing: dict[str, LabelDecision] = {}
         self.sealed: frozenset[PairKey] = frozenset()

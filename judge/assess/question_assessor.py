@@ -1,6 +1,6 @@
 """Questions besides a pair's grade, such as a reason for a score: the answer is a reply with a JSON object.
 
-A question is a pair of a query and lines of text, which stand in the prompt's fence as a snippet does. So it
+A question is a pair of a query and lines of text, which are in the prompt's fence as a snippet is. So it
 goes the way of a pair to judge: lease, permit, budget, ledger, one re-ask, store. Its row of the store holds
 the raw reply, which is parsed again when it is read, and no verdict. Its key contains the kind of question,
 so that no verdict is taken for an answer.

@@ -160,7 +160,7 @@ def _describe_outcome(grade: int | None, error: str | None, verdict: str | None 
 
 
 def _explain(name: str, texts: Mapping[str, str]) -> str:
-    """Return `name` with its text in brackets, if it has one; a detail stands behind a colon in `name`."""
+    """Return `name` with its text in brackets, if it has one; `name` can have a detail after a colon."""
     text = texts.get(name.partition(":")[0])
     return t("{name} ({text})", name=name, text=t(text)) if text else name
 

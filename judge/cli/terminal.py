@@ -39,7 +39,7 @@ _LOCALE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 _language = ContextVar("language", default=UI_LANGUAGES["en"])
 #: The messages in the language of the command that runs; English outside of a command.
 t = Translator(_language.get)
-#: Marks of commands for CI runners. Colours may stand before the second one; a runner removes them.
+#: Marks of commands for CI runners. Colours may come before the second one; a runner removes them.
 _HASHES = re.compile(r"##(?=\w{0,20}\[)")
 _COLONS = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)")
 
@@ -157,7 +157,7 @@ def use_locale_language(environ: Mapping[str, str]) -> Iterator[None]:
 def apply_language_option(arguments: Sequence[str]) -> list[str]:
     """Select the language of --ui-lang, and return the other arguments.
 
-    It is read before all else, so that help and errors have its language wherever it stands. Print a line
+    It is read before all else, so that help and errors have its language wherever it is. Print a line
     where the language has no messages. Raise InputError for an unknown language.
     """
     others: list[str] = []

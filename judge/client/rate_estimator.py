@@ -242,7 +242,7 @@ class RateEstimator:
     def decrease(self, now: float, first: int) -> float:
         """Fall to the rate that the server accepted lately, from request number `first` on.
 
-        Return when requests may go on. The first pause is a second, because the first burst says little of
+        Return when requests may continue. The first pause is a second, because the first burst says little of
         the rate in the long run; later pauses are a few requests long, and fewer near a confirmed limit.
         """
         requests = self._list_latest()

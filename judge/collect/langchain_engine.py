@@ -233,7 +233,7 @@ async def _run_blocking(function: Callable[[], str], seconds: float) -> str | Ba
     """Return the result of `function` in a daemon thread, or its exception; TimeoutError after `seconds`.
 
     Only the called package knows what it raises, so an exception is a value here. A call that takes too long
-    goes on in its thread, for which the process does not wait when it exits.
+    continues in its thread, for which the process does not wait when it exits.
     """
     future: Future[str] = Future()
     future.set_running_or_notify_cancel()  # from here on a cancelled waiter does not cancel the call

@@ -109,7 +109,7 @@ def _split_table(value: object) -> tuple[str, ...]:
 def split_prices(value: object) -> tuple[str, ...]:
     """Return a table of engines' prices, or texts ENGINE=USD,ENGINE=USD, as ENGINE=USD each.
 
-    The text `list` stands for list prices alone. Raise InputError for a price that is not a number from 0,
+    The text `list` means list prices alone. Raise InputError for a price that is not a number from 0,
     and for a repeated engine.
     """
     prices = _split_table(value)

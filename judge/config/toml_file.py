@@ -223,7 +223,7 @@ def _name_entries(entries: Sequence[tuple[str, str]], table: re.Match[str]) -> s
     """Return a table in TOML or Python with other `entries`.
 
     A value that is its name in another case, as in snippet=Snippet, or in Chinese is a column of a file.
-    Others, such as NAME, stand for any, and have the value of the table.
+    Others, such as NAME, mean any, and have the value of the table.
     """
     begin, sign, example, end = table.groups()
     quote = example[0]
@@ -250,7 +250,7 @@ def name_keys(template: str, spellings: Mapping[str, str]) -> str:
         key = spellings[match["word"]]
         if match["form"]:
             example = spellings.get(f"{match['word']} FORM", key)
-            # The example of a table takes the names before the signs; NAME in NAME=URL stands for any.
+            # The example of a table takes the names before the signs; NAME in NAME=URL means any.
             entries = re.findall(f"([a-z_]+)=({_COLUMN})", match["form"])
             return _TABLE.sub(partial(_name_entries, entries), example) if entries else example
         return f"{key} = {match['value']}" if match["value"] else key

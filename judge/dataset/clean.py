@@ -233,7 +233,7 @@ _PICTURE = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u27bf\u2934\u2935\u2b05-\u2b55"
     "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
-# A joiner between pictures (skin tones and selectors may stand before it) makes one emoji; a selector
+# A joiner between pictures (skin tones and selectors may come before it) makes one emoji; a selector
 # after a picture, a digit, # or * chooses its colour form.
 _EMOJI = re.compile(f"(?<=[{_PICTURE}\ufe0f])\u200d(?=[{_PICTURE}])|(?<=[{_PICTURE}0-9#*])[\ufe0e\ufe0f]")
 _JOINING = ("ARABIC", "SYRIAC", "MONGOLIAN", "NKO", "MANDAIC", "THAANA")

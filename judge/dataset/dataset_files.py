@@ -30,7 +30,7 @@ _WORKBOOK_ERRORS = (
     *(zipfile.BadZipFile, LookupError, ValueError, ArithmeticError, SyntaxError, AttributeError, TypeError),
     RuntimeError,
 )
-#: The rows that a sheet can have. Without the limit, a row number in a small file can stand for any number.
+#: The rows that a sheet can have. Without the limit, a row number in a small file can be any number.
 _MAX_ROWS = 1_048_576
 #: The notation of Excel for characters that XML cannot contain, such as a carriage return.
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")

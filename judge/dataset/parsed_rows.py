@@ -1,6 +1,6 @@
 """Rows of a dataset whose fields are parsed, and a temporary file that groups them by query.
 
-The rows of one query can stand anywhere in a dataset. So each is parsed alone and stored, and the queries are
+The rows of one query can be anywhere in a dataset. So each is parsed alone and stored, and the queries are
 made from the stored rows, one at a time.
 """
 
@@ -105,7 +105,7 @@ class _BlankChecks:
     def __init__(self) -> None:
         #: For each of these fields: where it is given first (True), and where it is missing first (False).
         self._places: dict[str, dict[bool, str]] = {"engine": {}, "query_id": {}}
-        #: For each text of a query, by its hash: the first id, and where it stands.
+        #: For each text of a query, by its hash: the first id, and its place.
         self._texts: dict[str, tuple[str, str]] = {}
 
     def check_blanks(self, row: InputRow) -> None:

@@ -22,7 +22,7 @@ _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
 _BLOCK = 1 << 10
 #: Judgments in memory, at most: a few megabytes. Most runs have fewer.
 _MAX_IN_MEMORY = 1 << 13
-#: What stands for the number of a line without one.
+#: What replaces the number of a line without one.
 _MISSING, _NOT_WRITTEN = -1, -2
 #: Indices of assignments, which are those of their judgments.
 Indices = npt.NDArray[np.int64]
@@ -84,7 +84,7 @@ class JudgmentLog(StoredRecords[Judgment]):
             first = len(self._lines)
             self._lines.append(line.encode() for line in dump_judgments(block.values()))
             self._line[list(block)] = range(first, len(self._lines))
-            # Another mapping: a reader goes on with the one that it began with.
+            # Another mapping: a reader continues with the one that it began with.
             self._in_memory = dict(islice(self._in_memory.items(), _BLOCK, None))
 
     def _list_indices(self) -> Indices:

@@ -31,7 +31,7 @@ _encode = msgspec.json.Encoder().encode
 class StoredLines:
     """The lines in the first `size` bytes of an open file, which is closed with this object.
 
-    Several iterations can go on at once, in any thread.
+    Several iterations can run at once, in any thread.
     """
 
     def __init__(self, file: IO[bytes], size: int) -> None:

@@ -55,7 +55,7 @@ _RUN_OF_PAIRS = re.compile(rf"(?<!\S)(?:[0-9A-Fa-f]{{2}} ){{{_MIN_ENCODED // 2 -
 # A character again and again between single letters, as in "i.g.n.o.r.e".
 _SEPARATORS = "*.#_~|/+·-"
 _SEPARATED = re.compile(rf"(?<![^\W_])\S(?=([{_SEPARATORS}]))(?:\1\S)+")
-# A digit between letters, which stands for a letter in leetspeak, and how many of them make a text one.
+# A digit between letters, which means a letter in leetspeak, and how many of them make a text one.
 _LEET = re.compile(r"[013457](?:(?<=[A-Za-z].)(?=[A-Za-z]))")
 _MIN_LEET = 2
 _LEET_LETTERS = str.maketrans("013457", "oieast")

@@ -221,7 +221,7 @@ def _make_index() -> _Index:
 
 
 def _join_lines(text: str) -> str:
-    """Return the text on one line, without a blank where Chinese goes on."""
+    """Return the text on one line, without a blank where Chinese continues."""
     if "\n" not in text:
         return text
     if " \n" in text:

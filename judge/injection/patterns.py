@@ -3,9 +3,9 @@
 A new form is a row here, or a word in a class. Texts are searched in lower case, with look-alikes of Latin
 letters and full-width forms as ASCII (`decoding`). In the source of a pattern,
 
-- `{ignore|disregard}` stands for one of these words; an English word is whole: no letter is beside it;
-- a name in capitals stands for what a dictionary has under it, also between braces: `{IGNORE}`;
-- `~12` stands for up to 12 characters of one sentence, `~~12` for up to 12 characters of one line.
+- `{ignore|disregard}` means one of these words; an English word is whole: no letter is beside it;
+- a name in capitals means what a dictionary has under it, also between braces: `{IGNORE}`;
+- `~12` means up to 12 characters of one sentence, `~~12` for up to 12 characters of one line.
 
 All else is a regular expression in lower case. Each match has a word of each pair of braces that stands in no
 round brackets. These words are needed: a text without them is not searched, and the pattern is not compiled.

@@ -2,7 +2,7 @@
 
 Importing this package sets one environment variable, DEEPEVAL_TELEMETRY_OPT_OUT=1, unless it is set already:
 DeepEval then sends no telemetry, whichever of both is imported first. DeepEval's files and settings stay as
-the program that imports it wants them. `deepeval test run` and DeepEval's pytest plugin import DeepEval, and
+they are in the program that imports it. `deepeval test run` and DeepEval's pytest plugin import DeepEval, and
 begin its telemetry, before they import a test file: set the variable in the environment there.
 """
 

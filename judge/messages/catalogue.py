@@ -1,10 +1,10 @@
 """Messages, and their translation by a gettext catalogue: one for the terminal, the pages and the notices.
 
 The English text is the message id; `zh.po` holds its Chinese translation and is compiled to `zh.mo` when the
-package is built. Values stand in braces and keep their names in both languages.
+package is built. Values are in braces and keep their names in both languages.
 
 A Chinese template has a space between Chinese and a value, because most values are numbers or Latin names.
-The space goes where the value is Chinese, too: no space stands between two Chinese characters. It stays
+The space goes where the value is Chinese, too: no space is between two Chinese characters. It stays
 around a path, whose end nothing else shows.
 """
 
@@ -211,7 +211,7 @@ class Translator:
         return self.join(names) if has_and else self.list_names(names)
 
     def translate_plural(self, one: str, many: str, count: int, /, **values: Any) -> str:  # noqa: ANN401
-        """Return the message for `count` things, which stands in it as `{count}`."""
+        """Return the message for `count` things, which is `{count}` in it."""
         return self._format(self._catalogue.ngettext(one, many, count), {"count": count, **values})
 
     def name_place(self, place: str) -> str:

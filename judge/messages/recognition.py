@@ -1,7 +1,7 @@
 """Recognise a message in its English text, such as a remark that was read from the files of a run.
 
 Files hold messages in English, without their templates and values. A template that gives a text is found by
-its literal parts; what stands between them are the values. The text can be from another person, so the time
+its literal parts; what is between them are the values. The text can be from another person, so the time
 grows with its length only: a value ends where the next literal part first occurs outside quotation marks that
 the value begins with.
 """
@@ -128,7 +128,7 @@ class MessageIndex:
             for value in values.values():
                 if value not in is_clear:
                     is_clear[value] = value in self._names or self._is_message(value, depth - 1, is_clear)
-            # A word such as "to" also stands in the words of others, which can follow a message.
+            # A word such as "to" is also in the words of others, which can follow a message.
             is_certain = not template.letters or all(
                 " " not in value or is_clear[value] for value in values.values()
             )
@@ -149,7 +149,7 @@ def is_quoted(value: str) -> bool:
 
 
 def split_names(value: str, *, has_spaces: bool = False) -> tuple[list[str], bool]:
-    """Return the names in a list such as `a, b and c`, and whether "and" stands in it.
+    """Return the names in a list such as `a, b and c`, and whether "and" is in it.
 
     Another text is one name. With `has_spaces`, names without quotes can have spaces.
     """

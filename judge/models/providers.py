@@ -1,4 +1,4 @@
-"""The protocol of a model, the providers of models, and the model that a name stands for."""
+"""The protocol of a model, the providers of models, and the model that a name means."""
 
 from __future__ import annotations
 

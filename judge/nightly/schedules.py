@@ -68,7 +68,7 @@ def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
 
 
 def _open_templates() -> Environment:
-    """Return the templates of schedules; values stand in `[[ ]]`, since GitHub has its own in `{{ }}`."""
+    """Return the templates of schedules; values are in `[[ ]]`, since GitHub has its own in `{{ }}`."""
     templates = Environment(  # noqa: S701  # no HTML: each place has the quotes of its own language
         loader=PackageLoader("judge.nightly", "templates/schedules"),
         undefined=StrictUndefined,

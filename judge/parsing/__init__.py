@@ -6,10 +6,10 @@ ReplyParseError. A reply becomes a verdict in these steps:
 1. `verdict`: a reply that is exactly as the prompts ask for it is parsed with the JSON of the standard library.
    Almost every reply ends here. Any other goes to `any_form`.
 2. `final_answer`: what comes after the thinking is the answer.
-3. `tolerant_json`: the objects of the answer are read, with common damage. Then one of three readers goes on:
+3. `tolerant_json`: the objects of the answer are read, with common damage. Then one of three readers continues:
    - `any_form`, when every object can be read: it collects each value that the objects state for the scale's key.
      All values agree, or the reply is refused.
-   - `repair`, when an object is damaged further: the value counts if it stands where no reason can be.
+   - `repair`, when an object is damaged further: the value counts if it is where no reason can be.
    - `labelled_lines`, when there is no object: lines or sentences such as "Grade: 2", or the bare value.
 4. The text around the value is searched for what makes it another value, or no answer:
    - `attribution`: the answer is quoted, an example, a supposition, or is said to be another's. Only known words

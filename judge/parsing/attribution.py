@@ -282,7 +282,7 @@ def _is_own(clause: str, *, explained: bool = False) -> bool:
 
 
 def is_embedded(lead: str, trail: str) -> bool:
-    """Return True when an object stands in the midst of a sentence, as a quotation does."""
+    """Return True when an object is inside a sentence, as a quotation does."""
     before, behind = flatten(lead).rstrip(" \t`*"), flatten(trail).lstrip(" \t`*")
     line, rest = before[before.rfind("\n") + 1 :], behind.partition("\n")[0]
     return bool(

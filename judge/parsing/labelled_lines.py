@@ -43,7 +43,7 @@ _COMMENT_START = re.compile(
 _REASON_ON_LINE = re.compile(
     rf"(?im)(?<=[0-3０-３分级是否so])(?!(?<=^[0-3]) reasons)[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])"
 )
-#: An answer that begins with a word that is not a value of a scale, and goes on in the same line.
+#: An answer that begins with a word that is not a value of a scale, and continues in the same line.
 _NO_VALUE_FIRST = re.compile(
     r"(?i)\W{0,8}(?:null|none|nil|n/?a|nope|unknown|unclear|unsure|uncertain|undecided|partly|partially|maybe|无|未知|不详|不确定|不一定"
     r"|不好说)\W{0,4}(?:[,.;:]|\s[-–—]{1,2}\s)"
@@ -61,7 +61,7 @@ _DESCRIBED = re.compile(
 _IN_BRACKETS = re.compile(
     r"\A[(\[【]\s?([^\s()\[\]【】]{1,8})\s?[)\]】](?=\W|\Z)(?!.*[(\[【]\s?[0-9]{1,2}\s?[)\]】])"
 )
-#: What explains a value that stands alone in the line above: "The snippet covers part of the answer."
+#: What explains a value that is alone in the line above: "The snippet covers part of the answer."
 _EXPLANATION = re.compile(
     r"(?i)\s*(?=[^\W\d_])[^.。\n\d]{0,60}(?:\b(?:snippet|page|query|answer|relevant|topic|useful|partial|help)\w*\b"
     r"|摘要|网页|页面|查询|答案|部分|相关|切题|有用|帮助|回答)[^\d]*\Z"
@@ -152,7 +152,7 @@ def _parse_lines(text: str, scale: Scale) -> _StatedGrade | None:
 
 
 def _list_lines(text: str, scale: Scale) -> list[str]:
-    """Return the lines with text, without bullets; a label that stands alone has the line behind it."""
+    """Return the lines with text, without bullets; a label that is alone has the line behind it."""
     alone = re.compile(rf"(?i)[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale.name)})[\]】]?\s{{0,4}}:?")
     lines: list[str] = []
     for raw_line in text.splitlines():

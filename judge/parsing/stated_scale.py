@@ -22,7 +22,7 @@ _RANGE = (
     rf"(?:\s?(?:[-–—~]|\.\.|至|到)\s?|[ -](?:up )?to[ -]| and ){_NUMBER}"
 )
 _UNIT = r"(?:[- ]?(?:points?|stars?|levels?|grades?|marks?|likert|rating|[分级档]))"
-#: What ends a mention. A noun goes on, as in "out of 5 questions".
+#: What ends a mention. A noun follows in "out of 5 questions".
 _END = r"(?=\s?(?:[)\].,;:!?。|]|$|[-–—](?!\s?[0-9])|because|since|as\b|overall|in total|的情况))"
 #: How many grades the scale has: "5-point scale", "scale of 10", "十分制".
 _COUNT = (

@@ -73,7 +73,7 @@ _UNCERTAIN = re.compile(
 
 
 def find_values(flat: str, scale: Scale) -> set[int | None]:
-    """Return the values that simplified prose states; None stands for a value that is not on the scale.
+    """Return the values that simplified prose states; None means a value that is not on the scale.
 
     Counts ("3 steps"), dates and the numbers of a list state nothing.
     """

@@ -2,7 +2,7 @@
 
 It accepts any quote style, full-width punctuation, raw line breaks in strings, trailing commas, bare
 words and missing closers at the end of the text. Every string must still end where the grammar
-wants it to end: an object in which a quote stands at the wrong place is not read here.
+wants it to end: an object in which a quote is at the wrong place is not read here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class JsonText:
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """The members of an object in the order written, duplicates included, and where it stands in the text.
+    """The members of an object in the order written, duplicates included, and where it is in the text.
 
     `unended` is True when the text stopped right behind the last value, with no delimiter, or with a comma
     behind a bare value, which could have become a decimal comma.
@@ -108,7 +108,7 @@ def scan_objects(text: str) -> Scan:
 
 
 class _Reader:
-    """Reads one text. Each method takes a position and returns what stands there and where it ends."""
+    """Reads one text. Each method takes a position and returns what is there and where it ends."""
 
     def __init__(self, text: str) -> None:
         self.text = text

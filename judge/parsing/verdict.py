@@ -35,7 +35,7 @@ def parse_verdict(text: str, scale: Scale, finish_reason: str | None = "stop") -
 def _parse_strict(text: str, scale: Scale, finish_reason: str | None) -> Verdict | None:
     """Return the verdict of a reply that is exactly what the prompts ask for, None for any other.
 
-    It may stand in a Markdown fence. `parse_any` returns the same verdict, only slower.
+    It may be in a Markdown fence. `parse_any` returns the same verdict, only slower.
     """
     text = text.strip()
     if text.startswith("```json\n") and text.endswith("\n```"):

@@ -105,7 +105,7 @@ LABEL_LEAD = (
 REASON_LABELS = r"reason(?:ing|s)?|rationale|explanation|justification|analysis|why|(?:评分|判断|判定)?(?:理由|原因|依据)|解释|说明|分析"
 #: Characters around a value that do not belong to it.
 AROUND = " \t\r\n\u3000\xa0\u200b\u200c\u200d\u2060\ufeff\ufe0f✅✔☑*_`\"'“”„‘’「」『』＂＇"
-#: Values that stand for none.
+#: Values that mean none.
 _NO_VALUE = ("", "null", "None", "none", "无")
 
 _YES = ("yes", "是", "是的", "相关", "relevant", "true")
@@ -299,7 +299,7 @@ def is_placeholder(text: str) -> bool:
 def build_label_pattern(scale_name: ScaleName | None) -> str:
     """Return a regular expression for a label without its value, as in "grade (0-3):" or "判定：".
 
-    None stands for the labels of both scales.
+    None means the labels of both scales.
     """
     labels = "|".join(_GRADE_LABELS.values())
     if scale_name:

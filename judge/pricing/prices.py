@@ -65,7 +65,7 @@ FREE_PRICE = Price(0.0, 0.0, 0.0, source="no server is called")
 class PriceRow(BaseModel, frozen=True):
     """A row [[prices]] of a TOML file: the price of `models` at the server `endpoint`.
 
-    Both are patterns, in which `*` stands for any characters and `?` for any one. Cached input costs as much
+    Both are patterns, in which `*` means any characters and `?` for any one. Cached input costs as much
     as fresh input where `cached` is None.
     """
 

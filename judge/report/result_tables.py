@@ -90,7 +90,7 @@ def _format_value(value: Value, format_spec: str, place: Place) -> Bilingual:
 class ResultTable:
     """A table whose rows have `names`, and which leaves out `more` rows.
 
-    `names_title` stands over the names; on a terminal, which shows no caption, `short_title` if there is one.
+    `names_title` is above the names; on a terminal, which shows no caption, `short_title` if there is one.
     """
 
     caption: Bilingual

@@ -114,7 +114,7 @@ def find_store(folder: RunFolder, chosen: str | Path | None) -> Path:
 
     Where that is gone, it is the one beside the run. Raises InputError when config.json names a file in
     another folder: the run can come from another person, who must not choose which store judge reads
-    and writes, and caches stand beside a store.
+    and writes, and caches are beside a store.
     """
     if chosen:
         return Path(chosen)

@@ -30,7 +30,7 @@ Record = TypeVar("Record")
 
 
 class RenamedKey(NamedTuple):
-    """An earlier key and its present name; `path` leads to its objects, `*` stands for any key."""
+    """An earlier key and its present name; `path` leads to its objects, `*` means any key."""
 
     path: tuple[str, ...]
     old: str
@@ -54,7 +54,7 @@ VERSION_1: Final = (
     RenamedKey(("comparisons", "*"), "verdict", "conclusion"),
     RenamedKey(("segments", "*", "*", "comparisons", "*"), "verdict", "conclusion"),
 )
-#: Keys of summary.json that early files of version 1 do not have, with the values that they stand for.
+#: Keys of summary.json that early files of version 1 do not have, with the values that they mean.
 _ADDED: Final[JsonDict] = {
     "dates": True,
     "grades": "",

@@ -72,7 +72,7 @@ VerdictOrFailure = StoredVerdict | Failure
 
 
 class VerdictKeyInfo(msgspec.Struct, frozen=True):
-    """What a key stands for, for readers of the file and for estimates.
+    """What a key means, for readers of the file and for estimates.
 
     `settings_digest` is a hash of the model, its server, the parameters and the scale; "" is unknown.
     """

@@ -51,7 +51,7 @@ def iter_comparison_parts(
     """Yield the answer, then the numbers behind it; with `details`, further tables and a legend.
 
     At most `max_comparisons` are shown for each of `measures` (None: the first that engines are compared
-    by). `run` is the folder of the run, for commands. What is missing stands first where less than
+    by). `run` is the folder of the run, for commands. What is missing comes first where less than
     `min_coverage` is judged. Raises InputError when the run has no such measure.
     """
     chosen = summary.choose_measures(measures)

@@ -51,7 +51,7 @@ def iter_run_parts(
     """Yield what was judged, the engines best first, warnings, and, when `saved`, where the files are.
 
     Warnings in `printed` are left out. `is_explained` says that the error of an incomplete run is printed.
-    What is missing stands first where less than `min_coverage` is judged.
+    What is missing comes first where less than `min_coverage` is judged.
     """
     summary, folder = result.summary, result.folder
     min_coverage = 1.0 if is_explained else min_coverage

@@ -87,7 +87,7 @@ def _iter_tables(trend: Trend) -> Iterator[Table]:
 def _iter_rows(trend: Trend) -> Iterator[tuple[str, str, list[str]]]:
     """Yield name, line and numbers: the engines, what happened, and the canaries.
 
-    A bar stands in each line before a night whose values are not comparable with those of the night before.
+    Each line has a bar before a night whose values are not comparable with those of the night before.
     """
     signed = trend.kind == "change"
     nights = trend.nights[-MAX_NIGHTS_IN_TABLE:]

@@ -16,7 +16,7 @@ function select(selector, type = /** @type {any} */ (HTMLElement), root = docume
 }
 
 /**
- * Return a new element. `true` as an attribute's value stands for an attribute without a value; `false`,
+ * Return a new element. `true` as an attribute's value means an attribute without a value; `false`,
  * null and undefined leave the attribute out. Empty children are left out.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag

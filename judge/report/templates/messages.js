@@ -75,9 +75,9 @@ const MESSAGES = {
 };
 
 /**
- * Return a message in the language of the page; no space stands between two Chinese characters.
+ * Return a message in the language of the page; no space is between two Chinese characters.
  * @param {keyof typeof MESSAGES} key
- * @param {(string | number)[]} values what stands for {0}, {1}, …
+ * @param {(string | number)[]} values what replaces {0}, {1}, …
  */
 function t(key, ...values) {
   const field = /(\p{Script=Han} )?\{(\d)\}( (?=\p{Script=Han}))?/gu;

@@ -168,7 +168,7 @@ function bitsOf(judgments, flags) {
 }
 
 /**
- * Return a flag without its detail, which stands behind a colon.
+ * Return a flag without its detail, which comes after a colon.
  * @param {string} flag
  */
 function flagKind(flag) {

@@ -1,4 +1,4 @@
-"""How work is told of in a log while it goes on."""
+"""What a log shows of work while it runs."""
 
 import io
 from itertools import count

@@ -29,7 +29,7 @@ def find_probe(request: ChatRequest) -> Probe:
     if is_fenced(request):
         return _index_by_text()[extract_fenced(request.prompt)]
     shown = re.split(r"\n(?:Snippet: |摘要：)", request.prompt, maxsplit=1)[1]
-    # A second request goes on behind the snippet.
+    # A second request continues behind the snippet.
     return _index_by_text()[max((text for text in _index_by_text() if shown.startswith(text)), key=len)]
 
 
