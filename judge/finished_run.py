@@ -28,7 +28,7 @@ from judge.selftest.stored_selftests import update_selftests
 def finish_run(folder: RunFolder, run: JudgedRun, cache: FileCache, *, with_report: bool = True) -> RunResult:
     """Measure a run whose judgments are written, write its other files, and return the result.
 
-    If the cache knows that the files of the folder are those of this run, the summary is read from there.
+    If the files of the folder are those of this run according to the cache, the summary is read from there.
     """
     key = export.make_files_key(folder, run, with_report=with_report)
     if key and cache.has_files(key, folder.path):

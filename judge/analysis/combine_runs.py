@@ -3,7 +3,7 @@
 A result that two runs return is one document of one pool, and each engine keeps the grades of its own run.
 Measures that are normalised by the pool need grades that mean the same: they are left out when the runs
 have different assessors, prompts or parameters, or when the assessor has become clearly stricter or more
-generous (`find_shift`). Single pairs with other grades are noise in both runs alike: a remark says so.
+generous (`find_shift`). Single pairs with other grades are noise in both runs alike: a remark states this.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The estimate of a run before it costs anything: calls are counted, tokens are estimated.
 
 The estimate uses earlier calls of the same model, server, parameters and prompt; without enough of them it
-uses a rule of thumb and says so.
+uses a rule of thumb and states this.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def _construct(module: str, class_name: str, options: TomlTable, secrets: tuple[
             return constructor(**options)
     except JudgeError:
         raise
-    except Exception as error:  # noqa: BLE001  # only the class and its package know what they raise
+    except Exception as error:  # noqa: BLE001  # the errors depend on the class and its package
         why = " ".join(mask(describe_setup_error(error), *secrets).split())
         raise SetupError(
             "langchain:{name} cannot be made from {module!r}: {why:.200}; check its options in"
@@ -232,7 +232,7 @@ def _parse_result(item: Any) -> _Result:  # noqa: ANN401 - any class of any pack
 async def _run_blocking(function: Callable[[], str], seconds: float) -> str | BaseException:
     """Return the result of `function` in a daemon thread, or its exception; TimeoutError after `seconds`.
 
-    Only the called package knows what it raises, so an exception is a value here. A call that takes too long
+    The errors depend on the called package, so an exception is a value here. A call that takes too long
     continues in its thread, for which the process does not wait when it exits.
     """
     future: Future[str] = Future()

@@ -208,7 +208,7 @@ class ConfigSource:
     def check_exists(self, option: str, *paths: Path) -> None:
         """Raise InputError when one of `paths`, the value of `option`, does not exist or is a folder.
 
-        Relative paths start at the current folder, also those in a file elsewhere; the message says so.
+        Relative paths start at the current folder, also those in a file elsewhere; the message states this.
         """
         with self.add_error_context(option):
             for path in paths:

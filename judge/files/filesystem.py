@@ -2,7 +2,7 @@
 
 A run folder, a store or a folder of nights can come from another person, with symbolic links where judge is
 about to write, or with a FIFO or a device in the place of a file. No function here follows a link in the
-last part of a path, except where its caller says so. Errors are OSError, except those of `hold_lock`.
+last part of a path, except where its caller asks for it. Errors are OSError, except those of `hold_lock`.
 """
 
 import errno

@@ -205,7 +205,7 @@ def correct_engines(
     """Return the means and paired differences of `engines` by labels of people.
 
     `people` and `assessor` (engines, queries) hold one measure by labels and by the assessor, NaN without a
-    value, otherwise from 0 to `largest`; results are cut at this range, which the estimator does not know.
+    value, otherwise from 0 to `largest`; results are cut at this range, which the estimator does not use.
     `labelled` (queries,) marks queries with labels for the whole pool, elsewhere `people` is ignored. The
     labelled queries must be a random sample of the given ones, so callers leave out queries that cannot
     be labelled.

@@ -88,7 +88,7 @@ class LangChainModel:
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
-        # Only the provider's package knows what a call raises, so an exception is a value here.
+        # The errors of a call depend on the provider's package, so an exception is a value here.
         params = self._negotiation.current
         model, messages = self._adapt(params.params), build_messages(prompt, has_system=params.has_system)
         [outcome] = await asyncio.gather(self._invoke(model, messages), return_exceptions=True)
@@ -162,7 +162,7 @@ def open_chat_model(spec: str, access: ServerAccess, sampling: Sampling) -> Lang
         return _open_any(provider, name, access, sampling)
     except JudgeError:
         raise
-    except Exception as error:  # noqa: BLE001  # only the provider's package knows what it raises
+    except Exception as error:  # noqa: BLE001  # the errors depend on the provider's package
         why = mask(describe_setup_error(error), *find_secrets(access.environ))
         raise SetupError("langchain:{model} cannot be opened: {error}", model=spec, error=why) from None
 

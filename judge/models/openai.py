@@ -22,7 +22,7 @@ class OpenAIModel:
     Every request carries the sampling parameters, those of thinking (`build_thinking_params`) and `extra`,
     which overrides both. The answer's format, a few parameters and the system message are dropped when the
     server refuses them (`judge.models.negotiation`): `Completion.params` holds the parameters that were sent,
-    `params` those that were wanted. The server knows the model by its `name` without the provider.
+    `params` those that were wanted. The model's name at the server is `name` without the provider.
     """
 
     is_local = False

@@ -21,7 +21,7 @@ except ImportError as error:
 
 #: Bytes of the object store of a cluster on this machine, about the least that Ray accepts.
 _OBJECT_STORE = 80_000_000
-#: The address of a cluster as a host and a port; others, such as `auto`, are names that Ray knows.
+#: The address of a cluster as a host and a port; others, such as `auto`, are names of Ray.
 _HOST_AND_PORT = re.compile(r"(?:ray://)?\[?([^/\[\]]+)\]?:(\d{1,5})")
 _CONNECT_SECONDS = 10
 

@@ -3,7 +3,7 @@
 All of it is made from night.json, and changes neither the decision of the night nor the exit code. Elements
 and attributes of the JUnit XML are those of Jenkins' junit-10.xsd. Annotations follow GitHub's "Workflow
 commands for GitHub Actions", which shows at most ten of a kind per step. The address of a webhook is secret.
-Feishu (Lark), DingTalk and WeCom answer 200 to a message that they reject; the body says so.
+Feishu (Lark), DingTalk and WeCom answer 200 to a message that they reject; the body has the error.
 """
 
 from __future__ import annotations
