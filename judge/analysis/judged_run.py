@@ -87,7 +87,7 @@ def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale
         queries = map(results.queries.__getitem__, results.pair_query[first:last].tolist())
         names = list(zip(queries, results.snippet_ids.read(first, last), strict=True))
         columns = (pairs, rows["repeat"][chunk], grades[chunk])
-        # A pair that no engine returned is without its name.
+        # A pair that no engine returned has no name.
         entries = [
             (*(names[pair - first] if pair >= 0 else (None, None)), repeat, grade)
             for pair, repeat, grade in zip(*(column.tolist() for column in columns), strict=True)

@@ -257,7 +257,7 @@ class ConsecutiveFailures:
 
     def __init__(self, client: ModelClient) -> None:
         self._client = client
-        #: The numbers of the pairs that failed so.
+        #: The numbers of the pairs with an unreadable reply, and of those with nothing but thinking.
         self._unreadable, self._only_thinking = set[int](), set[int]()
         self.reset()
 

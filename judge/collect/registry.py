@@ -236,7 +236,7 @@ def _split_secrets(table: Mapping[str, Any]) -> tuple[TomlTable, TomlTable]:
 
 
 def _is_secret(name: str, part: object) -> bool:
-    """Return whether a parameter holds a key: its name means a key, or `{key}` is in it.
+    """Return whether a parameter holds a key: its name is that of a key, or `{key}` is in it.
 
     Numbers, and parts with a placeholder of the query, hold none.
     """

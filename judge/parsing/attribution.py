@@ -218,7 +218,7 @@ def is_attributed(lead: str) -> bool:
 
 
 def _join_list(earlier: list[str], item: str) -> str:
-    """Return the item of a list, with the line above the list where that says what somebody demands."""
+    """Return the item of a list, with the line above the list where that line is a demand."""
     head = next((part for part in reversed(earlier) if not _BULLET.match(part)), "").rstrip()
     return f"{head}{item}:" if head.endswith(":") and _IS_DEMAND.search(head) else item
 
@@ -282,7 +282,7 @@ def _is_own(clause: str, *, explained: bool = False) -> bool:
 
 
 def is_embedded(lead: str, trail: str) -> bool:
-    """Return True when an object is inside a sentence, as a quotation does."""
+    """Return True when an object is inside a sentence, as a quotation is."""
     before, behind = flatten(lead).rstrip(" \t`*"), flatten(trail).lstrip(" \t`*")
     line, rest = before[before.rfind("\n") + 1 :], behind.partition("\n")[0]
     return bool(
