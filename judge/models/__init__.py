@@ -1,6 +1,6 @@
 """Models: the `Model` protocol, through which judging calls a model, and the adapters of libraries.
 
-    providers                        the protocol, the providers, and the model that a name means
+    providers                        the protocol, the providers, and the model for a name
     openai, dashscope, langchain     adapters of chat models
     scoring_models, lexical          models without a written reply: scores, log-probabilities, shared terms
     server, redaction                the address, the key and the proxy of a server; secrets in texts

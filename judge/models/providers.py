@@ -1,4 +1,4 @@
-"""The protocol of a model, the providers of models, and the model that a name means."""
+"""The protocol of a model, the providers of models, and the model for a name."""
 
 from __future__ import annotations
 
