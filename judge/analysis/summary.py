@@ -33,8 +33,8 @@ class Controls:
     """Reference points of a run, which are not engines.
 
     `false_positives` is the share of mismatched pairs (a query with a snippet of another one) that the
-    assessor calls relevant, over those with a grade; `pairs` were drawn, and more than `bound` is a caveat.
-    `ideal` is the mean of the pool's best order by measure.
+    assessor calls relevant, over those with a grade; `pairs` were drawn. The report warns if the lower limit
+    of the share is above `bound`. `ideal` is the mean of the pool's best order by measure.
     """
 
     pairs: int

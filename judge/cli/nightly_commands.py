@@ -54,7 +54,7 @@ def nightly(
 
     To resume a night, run the same command again with its --date.
 
-    Exit code 0: all is fine; 1: an engine became worse; 3: the engines cannot be compared.
+    Exit code 0: no regression; 1: an engine became worse; 3: the night is incomplete or cannot be compared.
     """
     from judge.cli.progress_display import CANARIES
     from judge.nightly import job

@@ -258,7 +258,7 @@ class Collector:
                         has_turn = False
                         self.cancel_token.raise_if_cancelled()
                         if engine.closed:
-                            raise AccountError("closed", "given up after other queries failed")
+                            raise AccountError("closed", "not sent, because other queries failed")
                         await self._send(query, request, engine)
         except CallError as call_error:
             error = call_error

@@ -124,7 +124,9 @@ class NightlyConfig(Options):
         default="stop",
     )
     accept_names: _Patterns = _option(
-        Message("Served model names that are no change of the assessor while no canary shows one."),
+        Message(
+            "Served model names that do not count as a change of the assessor while no canary shows one."
+        ),
         default=(),
         example='["qwen-plus-*"]',
     )

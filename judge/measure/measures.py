@@ -223,7 +223,7 @@ def parse_measure(text: str) -> Measure:
         raise InputError("{measure} needs a cutoff, e.g. {measure}@10", measure=kind.name)
     if cutoff is not None and kind.cutoff == "none":
         raise InputError(
-            "{measure} looks at the whole list and takes no cutoff; write {measure}", measure=kind.name
+            "{measure} reads the whole list and takes no cutoff; write {measure}", measure=kind.name
         )
     if cutoff is not None and not re.fullmatch(r"0*[1-9][0-9]{0,8}", cutoff):
         raise InputError(

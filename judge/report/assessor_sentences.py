@@ -117,14 +117,14 @@ def describe_controls(t: Translator, summary: Summary) -> Iterator[str]:
 
 
 def warn_false_positives(t: Translator, summary: Summary) -> str:
-    """Return the caveat that the assessor calls too many snippets of other queries relevant, else ""."""
+    """Return the warning that the assessor calls too many snippets of other queries relevant, else ""."""
     controls = summary.controls
     if controls is None or not controls.too_generous:
         return ""
     return t(
         "The assessor grades {share.value:.0%} of the snippets of other queries as relevant, more than the"
-        " {bound:.0%} of --max-false-positives. Scores are too high, and engines gain by any result. Check"
-        " with another model or labels of people.",
+        " {bound:.0%} of --max-false-positives. Scores are too high, because irrelevant results add to them."
+        " Check with another model or labels of people.",
         share=controls.false_positives,
         bound=controls.bound,
     )

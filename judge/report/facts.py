@@ -150,7 +150,7 @@ def describe_cost(t: Translator, cost: Cost) -> str:
         cost=cost,
     )
     if amount is None:
-        text += t("; cost unknown" if price else "; price unknown: --price or --prices gives one")
+        text += t("; cost unknown" if price else "; price unknown: add --price or --prices")
     elif amount:
         text += t(", {amount}", amount=amount)
         if price and price.as_of:

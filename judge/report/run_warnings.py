@@ -370,7 +370,7 @@ def list_wrong_grades(
 
 
 def warn_unreliable(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield the caveat about each assessor whose self-test has too many wrong grades."""
+    """Yield the warning about each assessor whose self-test has too many wrong grades."""
     if summary.labels and summary.labels.pairs == summary.pairs:
         return
     for name, entry in summary.selftest.items():

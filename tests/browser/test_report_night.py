@@ -71,7 +71,7 @@ def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
         expect(top.locator("li").first).to_contain_text("MAP@10 下降 0.100", use_inner_text=True)
         assert (path.parent / str(top.get_by_role("link").first.get_attribute("href"))).is_file()
         assert (result.requests, result.console_errors) == ([], [])
-        top.get_by_role("link", name="历次评测趋势").click()
+        top.get_by_role("link", name="各晚趋势").click()
         expect(result.page).to_have_url(make_file_url(path.parent.parent / trend_page.PAGE_FILE))
 
 

@@ -76,13 +76,13 @@ def test_controls_are_judged_beside_the_pool_and_change_no_score(tmp_path: Path)
     assert (means["nDCG@10"], means["AP@10"], means["RR@10"]) == (1.0, 1.0, 1.0)
     assert "control:ideal (the best order of the pool): nDCG@10 1.0000, MAP@10 1.0000" in result["printed"]
     assert f"grades {relevant} of 30 snippets of other queries as relevant" in result["printed"]
-    caveat = (
+    warning = (
         f"The assessor grades {relevant / 30:.0%} of the snippets of other queries as relevant, more than"
         " the 5%"
     )
-    assert caveat in result["printed"]
+    assert warning in result["printed"]
     page = (tmp_path / "run" / "report.html").read_text()
-    assert caveat in page
+    assert warning in page
     assert "control:ideal: nDCG@10 1.000" in page
     score = judge.score(tmp_path / "run", ["P@1"], save=True)
     assert score.summary.controls is not None

@@ -133,7 +133,7 @@ def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: P
     assert "the labels or the sample of --check changed" in refused.stderr
     printed = run_judge("score", out).stdout
     assert f"{PAIRS} results, {PAIRS} pairs\n" in printed
-    assert "0 new calls; in all 8 calls, 960 tokens in (0 cached), 240 out; price unknown: --price" in printed
+    assert "0 new calls; in all 8 calls, 960 tokens in (0 cached), 240 out; price unknown: add" in printed
     assert f"People graded {PAIRS} of {PAIRS} pairs (labels.txt)." in printed
     assert f"the assessor gives the same grade to {grades.count(3) / 8:.1%}" in printed
     assert f", kappa {check['kappa']['value']:.3f}; " in printed

@@ -183,7 +183,7 @@ def _describe_outcomes(comparisons: Sequence[CorrectedDifference | PlannedDiffer
     sentences = {
         "confirmed": t("People's labels confirm the assessor's order: {pairs}"),
         "reversed": t("People's labels reverse the assessor's order. By their labels: {pairs}"),
-        "decided": t("The assessor saw a tie where people's labels decide: {pairs}"),
+        "decided": t("The assessor gives no order, and people's labels decide: {pairs}"),
         "open": t("Undecided, because there are too few labels or the engines are too close: {pairs}"),
     }
     for outcome, sentence in sentences.items():

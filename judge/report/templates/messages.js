@@ -36,7 +36,7 @@ const MESSAGES = {
   earlier: ["{0} earlier queries", "前面还有 {0} 条查询"],
   later: ["{0} more queries", "后面还有 {0} 条查询"],
   queryMissing: [
-    "Query {0} is not on this page; results.json holds all that were judged.",
+    "Query {0} is not on this page; results.json has all that were judged.",
     "本页没有查询 {0}；已评定的查询都在 results.json 中。",
   ],
   scores: ["{0} by engine, and grades in rank order", "各引擎的 {0}，以及按名次排列的等级"],

@@ -272,7 +272,7 @@ def test_where_the_assessor_sees_a_tie_people_s_labels_decide() -> None:
     shown, truth, _ = make_favouring_run(120)
     run = make_run(shown, dict.fromkeys(truth, 2), measures="P@3")
     text = render_tables(measure_agreement(run, make_people(run, label_first(60, truth))))
-    assert "The assessor saw a tie where people's labels decide: A > B" in text
+    assert "The assessor gives no order, and people's labels decide: A > B" in text
     assert "confirm" not in text
 
 
