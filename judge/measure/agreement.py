@@ -1,9 +1,9 @@
 """Agreement of an assessor with labels of people, over the pairs that both graded, and its coefficients.
 
 Cohen's and Fleiss' kappa and Krippendorff's alpha start from tables of counts that add up over pairs and
-queries, so a bootstrap over queries can sum the tables and pass many sums at once: leading axes are kept.
-Errors on pairs of one query are correlated, so every interval resamples whole queries: intervals from
-resampled pairs are several times too narrow.
+queries. So a bootstrap over queries can add the tables and pass many sums at once, along leading axes. Errors
+on pairs of one query are correlated, so every interval resamples whole queries: intervals from resampled
+pairs are several times too narrow.
 """
 
 from collections.abc import Mapping
@@ -127,8 +127,8 @@ class Agreement:
     people), and `precision` and `recall` of the assessor with the labels as truth. `kappa_at` takes each
     grade as the lowest relevant one, on both sides.
 
-    Where the two scales differ, `kappa_at` leaves the assessor's threshold at its own `relevant_from`,
-    `kappa` compares the numbers, as published tables do, and says little, and `same_grade`,
+    Where the two scales differ, `kappa_at` leaves the assessor's threshold at its own `relevant_from`.
+    `kappa` then compares the numbers, as published tables do, and means little. `same_grade`,
     `kappa_quadratic`, `alpha` and `bias` are None.
     """
 

@@ -1,7 +1,8 @@
 """The results and the judgments of a run in columns: scores and the summary are computed from them.
 
-Columns hold names, numbers and flags. Texts and reasons stay in the records, which a run that is loaded from
-its folder reads again when they are needed: as records, a million pairs take more than ten times the memory.
+Columns hold names, numbers and flags. Texts and reasons stay in the records, because a million pairs take
+more than ten times the memory as records. A run that is loaded from its folder reads the records again when
+they are needed.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ the repeats of a query averaged first. All pairs of engines share one critical v
 (`judge.measure.simultaneous`). An engine is called better when the simultaneous interval of the difference
 excludes 0, and its worst-case range, over all grades of unjudged snippets, does too.
 
-Imputed grades are right on average only where judging failed at random. Where it failed for the good
-snippets more often, the mean is off by a part of the worst case, so the interval is widened by a tenth of
-it. In simulated data sets of 150 queries, three equal engines and 5% of one engine's pairs unjudged, the
-relevant ones nine times as often, this lowers false winners from 6% to 3%.
+Imputed grades are right on average only where judging failed at random. Where it failed for relevant snippets
+more often, the mean is off by a part of the worst case. So the interval is widened by a tenth of the worst
+case. This lowers false winners from 6% to 3% in simulated data sets of 150 queries and three equal engines.
+There, 5% of one engine's pairs are unjudged, relevant ones nine times as often.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -46,18 +46,18 @@ Outcome = Literal["better", "not separated", "undetermined"]
 class PairComparison:
     """Engine `a` compared with engine `b` by one measure; `a` has the higher mean, or the earlier name.
 
-    `decides` marks the first measure; comparisons by others are descriptive. `conclusion` is the `outcome`
-    in words: "better" (`a` is, and is the `winner`), "not separated", or "undetermined" when the interval
-    excludes 0 and the worst-case range does not. `difference` is the mean of a - b over the `n` queries
-    where both have a value, `ci95` its simultaneous 95% interval (wider by a tenth of the worst case where
-    pairs are unjudged; without a test, the whole range of the measure), `p_adjusted` its p-value adjusted
-    for all comparisons by the measure: at most 0.05 exactly when the interval excludes 0. `bounds` is its
-    range over all grades of the unjudged snippets. `d_z` is the difference divided by its standard deviation
-    `sd`. Engine `a` has the higher value on `wins` queries, `b` on `losses`. `robust` says whether the
-    interval still excludes 0 with the least favourable grades of the unjudged snippets, None where no engine
-    is better.
+    `decides` marks the first measure; comparisons by others are descriptive. `conclusion` is the `outcome` in
+    words: "better" (`a` is, and is the `winner`), "not separated", or "undetermined" when the interval
+    excludes 0 and the worst-case range does not. `difference` is the mean of a - b over the `n` queries where
+    both have a value. `ci95` is its simultaneous 95% interval: wider by a tenth of the worst case where pairs
+    are unjudged, and the whole range of the measure without a test. `p_adjusted` is its p-value adjusted for
+    all comparisons by the measure, at most 0.05 exactly when the interval excludes 0. `bounds` is its range
+    over all grades of the unjudged snippets. `d_z` is the difference divided by its standard deviation `sd`.
+    Engine `a` has the higher value on `wins` queries, `b` on `losses`. `robust` says whether the interval
+    still excludes 0 with the least favourable grades of the unjudged snippets, None where no engine is
+    better.
 
-    `detectable` is the true difference that `n` queries find with 80% power, `detectable_doubled` the same
+    `detectable` is the true difference that `n` queries detect with 80% power, `detectable_doubled` the same
     for 2·n queries, None where the measure has no such difference. `at_least_queries` is the least number of
     queries that can separate the engines, None when `n` may be enough. A number is None where it is unknown.
     """

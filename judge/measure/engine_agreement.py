@@ -60,7 +60,7 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
     """Return the extrapolated rank-biased overlap (RBO_ext, Webber et al. 2010, eq. 32) of two orders.
 
     It is the overlap of the top d, weighted by p^(d-1); beyond the end of an order the overlap is taken to
-    stay the same. 1 for equal orders, 0 for disjoint ones. No order is empty or has a name twice.
+    stay the same. It is 1 for equal orders and 0 for disjoint ones. No order is empty or has a name twice.
     """
     short, long = sorted((first, second), key=len)
 

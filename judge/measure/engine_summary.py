@@ -1,8 +1,8 @@
 """Summary of each engine: means with their intervals, coverage, latency and size of its results.
 
-A mean is over the queries where the engine has a value, with the repeats of a query averaged first. An
-engine that fails on hard queries gains by that, so `paired` is the mean over the queries where every engine
-has a value.
+A mean is over the queries where the engine has a value, with the repeats of a query averaged first. An engine
+that fails on hard queries has a higher mean than otherwise, so `paired` is the mean over the queries where
+every engine has a value.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ class MeasureMean:
     """The mean of one measure for one engine, over `n` queries; None where no query has a value.
 
     `ci95` is a t interval over the queries, None for fewer than 2. `bounds` are the lowest and the highest
-    mean over these and any of the `unknown` queries, which only unjudged snippets can give a value: no
-    result of the query is judged, no result of the engine on any query, or nothing judged in the pool is
-    relevant. `undefined` counts queries that cannot have a value: the whole pool is judged and nothing is
-    relevant, or, for Judged, there is no result. `paired` is the mean over the `paired_n` queries where every
-    engine has a value.
+    mean over these and any of the `unknown` queries. Only unjudged snippets can give these a value: no result
+    of the query is judged, no result of the engine on any query, or nothing judged in the pool is relevant.
+    `undefined` counts queries that cannot have a value: the whole pool is judged and nothing is relevant, or,
+    for Judged, there is no result. `paired` is the mean over the `paired_n` queries where every engine has a
+    value.
     """
 
     mean: float | None
@@ -72,8 +72,8 @@ class EngineSummary:
 
     `queries` = `answered` + `empty` + `errors` + `absent` (no ranking in the dataset); for every measure it
     is also `n` + `undefined` + `unknown` + `errors` + `absent`. `judged` is the share of its snippets, over
-    all repeats, with a grade, `duplicates` the share whose document the list shows at a higher rank; both
-    down to the depth of the pool, and None for an engine that returned nothing. `unique` is the share of
+    all repeats, with a grade. `duplicates` is the share whose document the list shows at a higher rank. Both
+    are down to the depth of the pool, and None for an engine that returned nothing. `unique` is the share of
     the documents in the pool that no other engine returned. `measures` is keyed by name. `no_snippet_share`
     is the share of its results with no text besides a title. `rerank_relevancy` is None unless the assessor
     is a reranker.

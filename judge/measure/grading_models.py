@@ -68,9 +68,9 @@ class PanelResult:
     """The agreement of the members of a panel.
 
     `agreement` treats the first repeats of the members as repeats: it has one mean of an engine for each
-    member in `responded`. `ties` of the `judged` pairs have two different middle grades, of which the panel
-    takes the lower one; for `deciding_ties` one of the two is relevant and the other is not. `ties_high` has
-    the means by measure and engine with the higher grades.
+    member in `responded`. `ties` of the `judged` pairs have two different middle grades; the panel takes the
+    lower one. For `deciding_ties`, one of the two is relevant and the other is not. `ties_high` has the means
+    by measure and engine with the higher grades.
     """
 
     members: tuple[Member, ...]

@@ -1,7 +1,7 @@
 """Multiple imputation of the grades of unjudged pairs.
 
-Every unjudged pair gets `IMPUTATIONS` grades, the same ones for all engines that returned the pair: with two
-values for one pair the difference of two engines would be biased. The value of a measure is its mean over
+Every unjudged pair gets `IMPUTATIONS` grades, the same ones for all engines that returned the pair. With two
+values for one pair, the difference of two engines would be biased. The value of a measure is its mean over
 the completed pools (Rubin 1987, "Multiple imputation for nonresponse in surveys").
 
 The grades come from judged pairs (donors) with a similar predicted grade: predictive mean matching (Little
@@ -75,9 +75,9 @@ def impute_grades(pairs: Sequence[PairKey], grades: Ints, discounts: Floats, top
     Each repeat is imputed from its own grades. Where a repeat has no grade at all, every grade is equally
     likely.
 
-    The draws of a pair are a systematic sample of its donors in random order, so their mean is unbiased.
-    The random numbers are a hash of the pair, so they depend neither on the order of the input nor on other
-    unjudged pairs, and repeats differ only as far as their grades do.
+    The draws of a pair are a systematic sample of its donors in random order, so their mean is unbiased. The
+    random numbers are a hash of the pair. So they depend neither on the order of the input nor on other
+    unjudged pairs, and repeats differ only where their grades do.
     """
     numbers: dict[str, int] = {}
     query = np.array([numbers.setdefault(query_id, len(numbers)) for query_id, _ in pairs], dtype=np.int64)

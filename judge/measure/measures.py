@@ -125,8 +125,8 @@ class Measure:
 
     With `cutoff` None it goes down to the depth of the pool. `own` divides by the engine's list instead of
     the pool, `granular` averages 1 / rank over all relevant results. `rel` is the lowest relevant grade, None
-    for that of the scale; `dcg` maps grades to gains: log2 to themselves, exp-log2 to 2^grade - 1; `p` is the
-    persistence of RBP.
+    for that of the scale. `dcg` is how grades become gains: with log2, the gain is the grade; with exp-log2,
+    it is 2^grade - 1. `p` is the persistence of RBP.
     """
 
     name: str

@@ -16,7 +16,8 @@ Bools = npt.NDArray[np.bool_]
 TIE = 1e-12
 #: The rounding error of a sum, relative to the sum of absolute values; `TIE` is that of single values.
 SUM_ROUNDING = 1e-9
-#: Digits of a mean that order engines and tell a tie; means that are equal in theory differ by rounding.
+#: Digits of a mean that decide the order and ties of engines; means that are equal in theory differ by
+#: rounding.
 _ORDERING_DIGITS = 9
 
 

@@ -1,12 +1,13 @@
-"""The mean difference of two engines as people would have it, from labels on pairs drawn where they decide.
+"""The mean difference of two engines by people's grades, from labels on pairs that change it most.
 
-A measure that is a sum over ranks gives on a query the difference sum(c * g): c is the weight of a pair in
-one list minus that in the other, and g the gain of a person's grade. Pairs are drawn with probability
-proportional to |c| times the standard deviation of g given the assessor's grade (systematic sampling, so
-the number of labels is exact). The mean gain of each grade predicts g, and the Horvitz-Thompson estimator
-(1952, JASA 47, 663) of the prediction errors corrects it: the estimate has no bias, whatever the assessor
-does. nDCG, AP and RR are not such sums: their divisor or their first relevant rank depends on labels that
-were not drawn, so a bias would remain with any number of labels.
+With a measure that is a sum over ranks, the difference on a query is sum(c * g) over its pairs. Here, c is
+the weight of a pair in one list minus that in the other, and g is the gain of a person's grade. Pairs are
+drawn with probability proportional to |c| times the standard deviation of g given the assessor's grade
+(systematic sampling, so the number of labels is exact). The mean gain of each grade predicts g, and the
+Horvitz-Thompson estimator (1952, JASA 47, 663) of the prediction errors corrects it. So the estimate has no
+bias, whatever the assessor's grades are. Measures such as nDCG, AP and RR are not sums: their divisor or
+their first relevant rank depends on labels that were not drawn. A bias would remain with any number of
+labels.
 """
 
 from bisect import bisect_left
@@ -24,14 +25,15 @@ from judge.measure.numeric import TIE, Bools, Floats, Ints, list_distinct
 from judge.measure.resampling import MIN_DIFFERING
 from judge.records import Scale, ScaleName
 
-#: How often people gave the grades 0, 1, … to pairs by the grade of an assessor (rows): the passages of TREC
-#: Deep Learning 2019 and 2020 (20,646 pairs), GPT-4 with the prompts of Arabzadeh & Clarke 2025
-#: (arXiv 2504.12558), graded (UMBRELA) and binary. Draws depend on them, estimates do not.
+#: How often people gave the grades 0, 1, … to pairs, by the grade of an assessor (rows). The pairs are the
+#: 20,646 passages of TREC Deep Learning 2019 and 2020. The assessor is GPT-4 with the prompts of Arabzadeh &
+#: Clarke 2025 (arXiv 2504.12558), graded (UMBRELA) and binary. Draws depend on these numbers, estimates do
+#: not.
 _PEOPLE_BY_GRADE = {
     "graded": ((8652, 650, 154, 194), (3003, 1558, 709, 212), (1053, 1019, 1274, 418), (230, 314, 687, 519)),
     "binary": ((11515, 621), (4930, 3546)),
 }  # fmt: skip
-#: In a draw for several engines, this share of it is uniform, so that no pair of engines goes without.
+#: In a draw for several engines, this share of it is uniform, so that every pair of engines gets labels.
 _UNIFORM_SHARE = 0.1
 
 

@@ -2,10 +2,10 @@
 
 On the labelled queries a measure has a value by the labels and one by the grades of the assessor, on the rest
 only the latter. PPI takes the mean of the assessor over the rest and adds its mean error on the labelled
-queries, so that its bias cancels: a good assessor narrows the interval, a bad one leaves it as wide as that
-of the labels alone. This holds when the labelled queries are a random sample of those that can be labelled;
-`draw_queries_to_label` draws one. (Angelopoulos et al., Science 2023; PPI++: Angelopoulos, Duchi & Zrnic,
-arXiv 2311.01453.)
+queries, so that its bias cancels. With a good assessor the interval is narrower; with a bad one it is as wide
+as that of the labels alone. This holds when the labelled queries are a random sample of those that can be
+labelled; `draw_queries_to_label` draws one. (Angelopoulos et al., Science 2023; PPI++: Angelopoulos, Duchi &
+Zrnic, arXiv 2311.01453.)
 """
 
 import hashlib
@@ -91,14 +91,14 @@ class LabelledSample:
 def correct_mean(sample: LabelledSample, level: float) -> CorrectedEngineMean:
     """Return the mean by labels of people: PPI++ with the weight of its power tuning, from 0 to 1.
 
-    The interval contains the mean with probability `level`, by the t distribution with one degree of
-    freedom fewer than queries with a value by labels. The part of its variance from the labelled queries is
-    that of the jackknife, which fits the weight again without each query (Sitter 1997, JASA 92, 780, for the
-    regression estimator from two samples): a fixed weight makes the coverage too low when few queries are
-    labelled. The variance of the values by the assessor, by which the weight divides, is taken over all
-    queries: over the labelled ones alone it would overrate an assessor with rare large errors. The weight
-    is 0, and the result that of a t test on the labelled values, when the values by the assessor are all
-    equal or the rest has fewer than 2.
+    The interval contains the mean with probability `level`, by the t distribution with one degree of freedom
+    fewer than queries with a value by labels. The part of its variance from the labelled queries is that of
+    the jackknife, which fits the weight again without each query. (Sitter 1997, JASA 92, 780, has it for the
+    regression estimator from two samples.) A fixed weight makes the coverage too low when few queries are
+    labelled. The weight divides by the variance of the values by the assessor, over all queries: the labelled
+    ones alone would overrate an assessor with rare large errors. The weight is 0 when the values by the
+    assessor are all equal or the rest has fewer than 2. The result is then that of a t test on the labelled
+    values.
 
     At least 2 labelled queries need a value by labels, at least 1 by the assessor. Other values may be NaN:
     see `correct_engines` for the reason.
@@ -164,18 +164,18 @@ def compute_two_sided_p(mean: CorrectedEngineMean) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedDifference(CorrectedEngineMean):
-    """The mean difference a - b by the assessor's grades, and as people would have it.
+    """The mean difference a - b by the assessor's grades, and by people's.
 
-    Engine `b` does not have the higher mean by the assessor; where the assessor ties the two, `b` does not
-    have the higher corrected mean; ties of both go by name. The interval is simultaneous: with probability
-    95% the intervals of all pairs contain their differences (Bonferroni; Dunn 1961, JASA 56, 52). `p` is
-    that of a two-sided t test, and `p_adjusted` is p times the number of pairs, at most 1. On `different`
-    labelled queries people's grades separate the two; with fewer than `MIN_DIFFERING` of them there is no
-    interval.
+    Engine `b` does not have the higher mean by the assessor. Where the two tie by the assessor, `b` does not
+    have the higher corrected mean. Where they tie by both, the name decides. The interval is simultaneous:
+    with probability 95% the intervals of all pairs contain their differences (Bonferroni; Dunn 1961, JASA 56,
+    52). `p` is that of a two-sided t test, and `p_adjusted` is p times the number of pairs, at most 1. On
+    `different` labelled queries people's grades differ between the two; with fewer than `MIN_DIFFERING` of
+    them there is no interval.
 
     The `outcome` for the order by the assessor is confirmed or reversed when the interval excludes 0, which
-    is when `p_adjusted` is below 0.05; decided where the assessor ties them; else open. `conclusion` says it
-    in words.
+    is when `p_adjusted` is below 0.05. It is decided instead where the two tie by the assessor, and open
+    otherwise. `conclusion` is the outcome in words.
     """
 
     a: str
@@ -204,23 +204,24 @@ def correct_engines(
 ) -> MeasureCalibration:
     """Return the means and paired differences of `engines` by labels of people.
 
-    `people` and `assessor` (engines, queries) hold one measure by labels and by the assessor, NaN without a
-    value, otherwise from 0 to `largest`; results are cut at this range, which the estimator does not use.
+    `people` and `assessor` (engines, queries) are one measure by labels and by the assessor: NaN without a
+    value, otherwise from 0 to `largest`. Results are cut at this range, which the estimator does not use.
     `labelled` (queries,) marks queries with labels for the whole pool, elsewhere `people` is ignored. The
-    labelled queries must be a random sample of the given ones, so callers leave out queries that cannot
-    be labelled.
+    labelled queries must be a random sample of the given ones, so callers leave out queries that cannot be
+    labelled.
 
-    The estimate is the mean over the queries with a value by labels. nDCG and AP have none where nothing in
-    the pool is relevant, and labels and assessor differ on where that is. Leaving out a query where either
-    has no value would shift the mean, because for the rest it is unknown which queries labels would leave
-    out. So each side keeps its own queries. A labelled query without a value by labels counts only for the
-    share of such queries. One without a value by the assessor takes the mean of the assessor, which is
-    valid because the value by the assessor may be any number that is made in the same way on labelled
-    queries and on the rest. (PPI++ for a ratio, linearised by the delta method; with all values known it
-    is PPI++ for a mean. An engine that failed on a query has no value by either.)
+    The estimate is the mean over the queries with a value by labels. For nDCG and AP, a query has none where
+    nothing in the pool is relevant, and labels and assessor differ on where that is. Leaving out a query
+    where either has no value would shift the mean, because for the rest it is unknown which queries labels
+    would leave out. So each side keeps its own queries. A labelled query without a value by labels counts
+    only for the share of such queries. One without a value by the assessor takes the mean of the assessor.
+    This is valid: the value by the assessor may be any number that is made in the same way on labelled
+    queries and on the rest. (PPI++ for a ratio, linearised by the delta method; with all values known it is
+    PPI++ for a mean. An engine that failed on a query has no value by either.)
 
-    Raise `InputError` when fewer than `MIN_LABELLED` queries are labelled, fewer than `MIN_VALUES` of them
-    have a value by labels for an engine or a pair of engines, or no query has one by the assessor.
+    Raise `InputError` when fewer than `MIN_LABELLED` queries are labelled, or when no query has a value by
+    the assessor. Raise it, too, when fewer than `MIN_VALUES` labelled queries have a value by labels for an
+    engine or a pair of engines.
     """
     order = sorted(range(len(engines)), key=lambda index: make_natural_key(engines[index]))
     samples = [
@@ -248,8 +249,8 @@ def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -
     """Return a random sample of `count` queries to label, without replacement, in the order of drawing.
 
     Queries are sorted by a hash of `seed` and their id. So the sample depends neither on the order of
-    `query_ids` nor on the version of a library, the first 20 of 50 are the sample of 20, and labelling can
-    be resumed. Raise `InputError` when there is no query, or `count` is below 1 or above their number.
+    `query_ids` nor on the version of a library. The first 20 of 50 are the sample of 20, so labelling can be
+    resumed. Raise `InputError` when there is no query, or `count` is below 1 or above their number.
     """
     queries = set(query_ids)
     if not queries:

@@ -1,8 +1,8 @@
 """Resampling of queries: randomisation test, BCa bootstrap, Holm correction.
 
-Three rules hold for resampling. Queries are drawn, never snippets. All columns use the same draws, so
-the result of a column does not depend on the other columns. Sums that are equal in theory are equal in
-floating point: values are rounded to a grid on which addition is exact, and a smaller difference is a tie.
+Three rules hold for resampling. Queries are drawn, never snippets. All columns use the same draws, so the
+result of a column does not depend on the other columns. Sums that are equal in theory are equal in floating
+point: values are rounded to a grid on which addition is exact. A smaller difference is a tie.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +26,7 @@ MIN_DIFFERING = 6
 _MAX_EXACT = 34
 #: Values in one block: 4 MB, which fit into the cache of a processor.
 BLOCK_CELLS = 2**19
-#: Draws of more counts are not kept for their next use: these are 16 MB.
+#: Draws of more counts are not cached: this many take 16 MB.
 _MAX_KEPT = 2**24
 Count = TypeVar("Count", np.float64, np.uint8)
 
@@ -35,10 +35,10 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
     """Return the (columns,) two-sided p of the mean of (queries, columns) paired differences.
 
     This is the randomisation test: if two engines are equal, the difference on each query has either sign
-    with the same probability. p is the share of all ways to choose the signs whose mean is at least as far
-    from 0 as the observed one. It is exact where at most `_MAX_EXACT` differences are not 0; for more,
-    p = (1 + hits) / (1 + resamples) with random signs (Smucker et al. 2007). NaN marks a query that a column
-    lacks; a column of NaN alone has p NaN, one without any difference p = 1.
+    with the same probability. The p-value is the share of all ways to choose the signs that give a mean at
+    least as far from 0 as the observed one. It is exact where at most `_MAX_EXACT` differences are not 0; for
+    more, p = (1 + hits) / (1 + resamples) with random signs (Smucker et al. 2007). NaN marks a query that a
+    column lacks; a column of NaN alone has p NaN, one without any difference p = 1.
     """
     defined: Bools = ~np.isnan(differences)
     summed = round_to_grid(np.where(defined, differences, 0.0))
@@ -80,12 +80,12 @@ def _compute_share_above(values: Floats, threshold: float) -> float:
 def compute_randomisation_interval(differences: Floats, *, resamples: int = RESAMPLES) -> Interval | None:
     """Return the 95% interval of the mean of (queries,) paired differences by the randomisation test.
 
-    It has the shifts that the randomisation test does not reject at 5% after they are subtracted. With the
-    signs of some queries flipped, the mean of the shifted differences is at least as far from 0 as without
-    when the shift is between the mean of the flipped queries and that of the others. It has no width where
-    all differences are equal, and is None where it is infinite, as for few queries. The signs are random
-    where there are more than `resamples` ways to choose them; an end that chance puts on another side of 0
-    than `compute_randomisation_p` would is put at 0.
+    It has the shifts that the randomisation test does not reject at 5% after they are subtracted. Flip the
+    signs of some queries. The mean of the shifted differences is then at least as far from 0 as before if the
+    shift is between two means: that of the flipped queries and that of the others. It has no width where all
+    differences are equal, and is None where it is infinite, as for few queries. The signs are random where
+    there are more than `resamples` ways to choose them. If an end is by chance on another side of 0 than by
+    `compute_randomisation_p`, it is put at 0.
     """
     queries = len(differences)
     summed = round_to_grid(np.array(differences, float)[:, None])[:, 0]

@@ -30,15 +30,15 @@ class Scores:
     """The values of all measures: arrays of shape (engines, queries, repeats, measures) and their axes.
 
     `value`, `lowest` and `highest` are NaN where the engine failed or has no ranking, and where the measure
-    is undefined: nDCG, AP and R where the whole pool is judged and nothing in it is relevant, Judged of an
-    empty list. `value` alone is NaN where only unjudged snippets can give a value: where no snippet of a
-    list has a grade, and for nDCG, AP and R where nothing judged in the pool is relevant and something is
-    unjudged. There `lowest` and `highest` are over the grades with which the measure is defined. Where all
-    snippets are judged they equal `value`. `judged_share` is the share of the snippets down to the cutoff
-    with a grade, NaN for empty lists. `without_list` (engines, queries) marks engines that failed or have no
-    ranking, `graded` (engines, queries, repeats) counts the snippets with a grade. `largest` is the largest
-    possible value of each measure on a query.
-    `incomplete` holds the lists of the queries with an unjudged snippet, None if there is none.
+    is undefined. Judged is undefined for an empty list; nDCG, AP and R where the whole pool is judged and
+    nothing in it is relevant. `value` alone is NaN where only unjudged snippets can give a value. This is
+    where no snippet of a list has a grade, and for nDCG, AP and R where nothing judged in the pool is
+    relevant and something is unjudged. There `lowest` and `highest` are over the grades with which the
+    measure is defined. Where all snippets are judged they equal `value`. `judged_share` is the share of the
+    snippets down to the cutoff with a grade, NaN for empty lists. `without_list` (engines, queries) marks
+    engines that failed or have no ranking, `graded` (engines, queries, repeats) counts the snippets with a
+    grade. `largest` is the largest possible value of each measure on a query. `incomplete` holds the lists of
+    the queries with an unjudged snippet, None if there is none.
     """
 
     engines: tuple[str, ...]

@@ -44,9 +44,9 @@ class SegmentMean:
 class SegmentContrast:
     """The difference of engines `a` and `b` in a segment minus that on the other queries of its column.
 
-    `inside` and `outside` are the means of a - b in the segment and on the column's other queries, `ci95` is
-    the interval of `difference`, inside - outside, simultaneous over all pairs of engines, with its error
-    divided by the number of contrasted segments. It excludes 0, and so the two differ, exactly when
+    `inside` and `outside` are the means of a - b in the segment and on the column's other queries. `ci95` is
+    the interval of `difference`, inside - outside. It is simultaneous over all pairs of engines, with its
+    error divided by the number of contrasted segments. It excludes 0, and so the two differ, exactly when
     `p_adjusted` is below 0.05. Numbers are None where they are unknown.
     """
 

@@ -1,8 +1,8 @@
-"""Whether the ranking of the engines holds with another treatment of the data.
+"""Whether the order of the engines stays the same with another treatment of the data.
 
-Two treatments are checked, and neither changes a grade: dividing each engine by its own list instead of the
-pool, which is wrong for comparisons and can name another best engine; and counting snippets that are flagged
-as possible prompt injection as irrelevant, or leaving them out.
+Two treatments are checked, and neither changes a grade. The first one divides each engine by its own list
+instead of the pool, which is wrong for comparisons and can name another best engine. The second one counts
+snippets that are flagged as possible prompt injection as irrelevant, or leaves them out.
 """
 
 from collections import Counter
@@ -28,9 +28,9 @@ class OwnListReversal:
     """Two engines whose order is reversed when each is divided by its own list alone.
 
     By `measure` engine `better` has the higher mean, by `own` (the same with own lists) engine `worse`.
-    `pooled` and `alone` are the means by the two measures, `relevant` the mean number of relevant results
-    down to the cutoff; all three are of (better, worse), over the `n` queries where both have a value.
-    `significant` says whether the comparison by `measure` names `better` as well.
+    `pooled` and `alone` are the means by the two measures, and `relevant` is the mean number of relevant
+    results down to the cutoff. All three are of (better, worse), over the `n` queries where both have a
+    value. `significant` says whether the comparison by `measure` names `better` as well.
     """
 
     measure: str
@@ -57,7 +57,7 @@ def check_own_lists(
 ) -> OwnListReversal | None:
     """Return the check of the first measure by which own lists name another best engine, or None.
 
-    `scores` have the `list_needed_measures`, too. `comparisons` tell whether the difference is significant.
+    `scores` have the `list_needed_measures`, too. `comparisons` show whether the difference is significant.
     """
     values = scores.average_repeats()
     for measure in filter(_is_pooled, scores.measures):

@@ -1,11 +1,11 @@
 """Simultaneous tests and intervals of several paired means: bootstrap-t with the maximum over columns.
 
 A column holds one paired difference per query. Queries are drawn with replacement; each resample gives a
-Student t of every centred column, of which the largest |t| counts. One critical value c, the
-upper 5% point of these maxima, serves all columns: the interval of a mean is mean ± c·se, and a mean
-differs from 0 exactly when |t| > c, which is when its interval excludes 0. The draws keep the skewness of
-the differences and their correlation. Sources: Romano & Wolf 2005 (JASA 100:94), Westfall & Young 1993
-(maximum over tests), Efron & Tibshirani 1993, chapter 12 (bootstrap-t).
+Student t of every centred column, of which the largest |t| counts. All columns share one critical value c,
+the upper 5% point of these maxima. The interval of a mean is mean ± c·se. A mean differs from 0 exactly when
+|t| > c, which is when its interval excludes 0. The draws keep the skewness of the differences and their
+correlation. Sources: Romano & Wolf 2005 (JASA 100:94), Westfall & Young 1993 (maximum over tests), Efron &
+Tibshirani 1993, chapter 12 (bootstrap-t).
 
 A column whose resamples often lack variance, such as one with the same difference on every query but one, is
 not tested by t. Its interval follows from its extreme values, whatever the distribution is: `bound_means`.
@@ -37,7 +37,7 @@ _Resample = Callable[[], Iterator[tuple[Floats, Floats]]]
 #: Above this number of values of a family (queries × columns) fewer resamples are drawn.
 _LARGE_FAMILY, _RESAMPLES_OF_LARGE_FAMILY = 2**18, 4_000
 #: With this many queries the standard errors are so small that an interval moves by about 0.0002 between
-#: seeds: fewer resamples are enough, and even fewer with many columns, whose largest |t| varies less.
+#: seeds: fewer resamples are enough. With many columns even fewer are, because their largest |t| varies less.
 _MANY_QUERIES, _RESAMPLES_OF_MANY_QUERIES = 2_000, 2_500
 _MANY_COLUMNS, _RESAMPLES_OF_MANY_COLUMNS = 300, 1_500
 #: A contrast needs this many queries in each group: a resample of a smaller one is often one query.
@@ -51,9 +51,9 @@ _NO_VARIANCE = 1e-12
 #: 0.001 on most queries and by 0.8 on one, a third of the resamples lack this query; their |t| is about 100.
 _LITTLE_VARIANCE = 0.01
 #: How the error of a bounded mean is divided among the bounds by its least value, its second least one and so
-#: on: a column that lacks variance in many resamples has few values that are not equal.
+#: on. A column that lacks variance in many resamples has few values that are not equal.
 _ERROR_SHARES = (0.8, 0.1, 0.05, 0.05)
-#: The standard normal quantile of 0.8, the power that planning asks for.
+#: The standard normal quantile of 0.8, the power for planning.
 _POWER_QUANTILE = NormalDist().inv_cdf(0.8)
 
 
@@ -62,11 +62,10 @@ class SimultaneousIntervals:
     """Means with their simultaneous intervals; every array is (columns,).
 
     `se` is the standard error of `mean`, `low` to `high` the interval mean ± `critical`·se, `p` the p-value
-    adjusted for all columns. `tested` marks the columns that can be tested: at least `MIN_DIFFERING` of
-    their values differ from 0, the values vary, and there are `MIN_QUERIES` of them, or `MIN_SHARE` of the
-    number that another column of the family has, and few of its resamples lack variance. The others have
-    the interval of `bound_means`, or p 1 and an infinite interval; a column without any value has NaN
-    throughout.
+    adjusted for all columns. `tested` marks the columns that can be tested. At least `MIN_DIFFERING` of their
+    values differ from 0, the values vary, and few of the resamples lack variance. There are `MIN_QUERIES`
+    values, or `MIN_SHARE` of the number that another column of the family has. The others have the interval
+    of `bound_means`, or p 1 and an infinite interval; a column without any value has NaN throughout.
     """
 
     mean: Floats
@@ -88,11 +87,11 @@ def compare_means(
 ) -> list[SimultaneousIntervals]:
     """Test the means of (queries, measures, columns) differences, one family of columns per measure.
 
-    NaN marks a query that a column lacks. The error of each family is 5% divided by `families`
-    (Bonferroni), for callers that test more families than they pass. All measures share the draws.
-    `widening`, (2, measures, columns), is how much lower and higher the ends of the intervals are, for an
-    uncertainty that queries do not show; the test of 0 allows for it too. `largest_values`, (measures,), are
-    the largest differences that are possible on a query.
+    NaN marks a query that a column lacks. The error of each family is 5% divided by `families` (Bonferroni),
+    for callers that test more families than they pass. All measures share the draws. `widening`, (2,
+    measures, columns), is how much lower and higher the ends of the intervals are, for an uncertainty that
+    the queries do not have. The test of 0 allows for it, too. `largest_values`, (measures,), are the largest
+    differences that are possible on a query.
     """
     queries, measures, columns = differences.shape
     sample = _ResampledColumns.from_differences(differences.reshape(queries, measures * columns))
@@ -125,9 +124,9 @@ def _find_largest(
 ) -> tuple[Floats, Bools]:
     """Return the largest |t| of each resample by measure, (measures, resamples), and the columns that count.
 
-    Those are the `tested` (measures × columns,) without the ones that lack variance in more of the resamples
-    than the error of a family, 5% divided by `families`: the resamples of such a column say little about its
-    mean. `scale` has their largest squares, `se` the standard errors of their means.
+    Those are the `tested` (measures × columns,), except columns that lack variance in too many resamples:
+    more than the error of a family, 5% divided by `families`. The resamples of such a column say little about
+    its mean. `scale` has their largest squares, `se` the standard errors of their means.
     """
     maxima, lacking = _find_maxima(resample(), tested, scale, se, measures)
     often: Bools = tested & (lacking > ALPHA / families * len(maxima))

@@ -107,9 +107,9 @@ def compute_equivalence_p(differences: Floats, margin: float) -> float | None:
 class EngineStability:
     """The means of one engine in every repeat, their mean, standard deviation `sd` and range.
 
-    `icc` is the intraclass correlation ICC(A,1) of the values by query. `tost_p` is that of the test that
-    the means of two repeats differ by less than `EQUIVALENCE_MARGIN` (TOST, the largest p of all pairs of
-    repeats), None when a pair of repeats cannot be tested.
+    `icc` is the intraclass correlation ICC(A,1) of the values by query. `tost_p` is the p of the test that
+    the means of two repeats differ by less than `EQUIVALENCE_MARGIN` (TOST). It is the largest p of all pairs
+    of repeats, and None when a pair of repeats cannot be tested.
     """
 
     means: tuple[float | None, ...]
@@ -139,12 +139,12 @@ class MeasureStability:
 
 @dataclass(frozen=True, slots=True)
 class RepeatStability:
-    """How alike the repeats are, over `pairs` that were judged at least twice; intervals are over queries.
+    """How stable the grades are, over `pairs` that were judged at least twice; intervals are over queries.
 
-    `flip_rate` is the chance that two judgments of a pair differ in relevant or not, `grade_change_rate`
-    that they differ in grade, `ever_flipped` the share of pairs with any flip. `alpha` is Krippendorff's
-    (ordinal), `fleiss_kappa` is on a binary scale, over the pairs with a grade in all repeats. `margin` is
-    `EQUIVALENCE_MARGIN`.
+    `flip_rate` is the chance that two judgments of a pair differ in relevant or not. `grade_change_rate` is
+    the chance that they differ in grade. `ever_flipped` is the share of pairs with any flip. `alpha` is
+    Krippendorff's (ordinal), `fleiss_kappa` is on a binary scale, over the pairs with a grade in all repeats.
+    `margin` is `EQUIVALENCE_MARGIN`.
     """
 
     repeats: int

@@ -11,17 +11,17 @@ nothing. For any count the value is highest when the first of the list's unjudge
 Dinkelbach's iteration (1967) finds the counts with the best ratio of sums. They fall from level to level,
 because one more document adds less to a longer ideal list, so one set of grades attains them all.
 
-Lowest: all other unjudged snippets have the top grade. The value before division is linear in a gain and
-its divisor convex, so the ratio is lowest where each of the list's own snippets has grade 0 or the top
-grade; and for any count, where the last of them have it. If nothing else is relevant, not all of them can
-have grade 0; as a common factor of all gains leaves the ratio as it is, one of them can have the top grade.
-Only where such a document has a grade between the two elsewhere can the bound be a little too low.
+Lowest: all other unjudged snippets have the top grade. The value before division is linear in a gain, and its
+divisor is convex. So the ratio is lowest where each of the list's own snippets has grade 0 or the top grade.
+For a given number of top grades, it is lowest where the last snippets have them. If nothing else is relevant,
+not all of them can have grade 0. One of them can have the top grade, because a common factor of all gains
+does not change the ratio. Only where such a document has a grade between the two elsewhere can the bound be a
+little too low.
 
-Differences of two engines have closer bounds than the lowest value of one minus the highest of the other: a
-snippet that both returned has one grade, and the same ideal list divides both. Where a query has few
-unjudged snippets, all combinations of their grades are tried (Horowitz & Manski 2000, JASA 95,
-"Nonparametric analysis of randomized experiments with missing covariate and outcome data", bound a statistic
-in this way).
+Differences of two engines have closer bounds than the lowest value of one minus the highest of the other. A
+snippet that both returned has one grade, and the same ideal list divides both. Where a query has few unjudged
+snippets, all combinations of their grades are tried. Horowitz & Manski bound a statistic in this way (2000,
+JASA 95, "Nonparametric analysis of randomized experiments with missing covariate and outcome data").
 """
 
 from __future__ import annotations
