@@ -1,9 +1,9 @@
 """Combine several runs into one, on the queries that all of them have, if their grades mean the same.
 
 A result that two runs return is one document of one pool, and each engine keeps the grades of its own run.
-Measures that are normalised by the pool need grades that mean the same: they are left out when the runs
-have different assessors, prompts or parameters, or when the assessor has become clearly stricter or more
-generous (`find_shift`). Single pairs with other grades are noise in both runs alike: a remark states this.
+Measures that are normalised by the pool need grades that mean the same. They are left out when the runs have
+different assessors, prompts or parameters, or when the assessor has become clearly stricter or more generous
+(`find_shift`). Single pairs with other grades are noise in both runs; a remark states this.
 """
 
 import json
@@ -31,7 +31,7 @@ from judge.records import EXPECTED, Dataset, Judgment, PairKey, Pool, Query, Ran
 #: The judgments that are compared: those of the shared queries, in as many repeats as every run has.
 JudgmentsByRun = Mapping[str, Sequence[Judgment]]
 _GradeSource = Literal["assessor", "people"]
-#: What to say of lower and of higher grades, by whose grades changed.
+#: The texts for lower and for higher grades, by the side that changed.
 _SHIFTS: Mapping[frozenset[_GradeSource], tuple[Message, Message]] = {
     frozenset(("assessor",)): (
         Message("judged by an assessor that has become stricter"),
@@ -86,7 +86,7 @@ def explain_inequality(runs: Mapping[str, JudgedRun], queries: Mapping[str, Quer
         if any(versions.setdefault(query, own) != own for query, own in versions_of_run.items()):
             return Message("judged with different prompts")
         sent = next((judgment.params for judgment in run.judgments if judgment.params), {})
-        # The form of a reply is negotiated with the server and says nothing of how it was asked.
+        # The form of a reply is negotiated with the server. It does not show how the model was asked.
         parameters.add(json.dumps({name: value for name, value in sent.items() if name != "response_format"}))
     return Message("judged with different parameters") if len(parameters - {"{}"}) > 1 else ""
 
@@ -155,8 +155,8 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     """Return the runs as one; an engine that two runs have is named with its run.
 
     Its measures are those that all runs have, then `measures`. Repeats are cut to as many as every run has.
-    Raises InputError when they differ in scale or depth, share no query, or have two queries under one id, or
-    cannot be compared by `measures` or by any measure.
+    Raises InputError when they differ in scale or depth, share no query, or have two queries under one id.
+    Raises it, too, when they cannot be compared by `measures` or by any measure.
     """
     runs = dict(sorted(runs.items()))
     _check_scale_and_depth(runs)

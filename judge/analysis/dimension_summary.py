@@ -71,10 +71,9 @@ class EnginePair:
 
 @dataclass(frozen=True, slots=True)
 class DimensionSummary:
-    """What summary.json says of a dimension: means by engine and measure, and of pairs of engines.
+    """A dimension in summary.json: means by engine and measure, and by pair of engines.
 
-    The most important note is first. `cost` is that of the questions that were asked for it; the cost of the
-    run contains it.
+    The most important note is first. `cost` is the cost of its questions; the cost of the run contains it.
     """
 
     engines: Mapping[str, Mapping[str, DimensionMean]]

@@ -46,12 +46,13 @@ from judge.records import Dataset, Judgment, Pair, Pool, Query, Ranking, Scale, 
 
 @dataclass(frozen=True, slots=True)
 class _PeopleGrades:
-    """The grades of people in an agreement, by what becomes of them.
+    """The grades of people in an agreement, by their use.
 
-    Those of `compared` are compared with the assessor's. The others only enter scores: those of `examples`,
-    which the prompts of the run show, enter people's; those that are `assumed` to be 0 enter both sides'.
-    These are of pairs that the engine showed empty, and of results that neither of two files grades. A pair
-    whose text is unknown has a grade on neither side, so scores impute it, as those of the run do.
+    Those of `compared` are compared with the assessor's. The others are used in scores only. Those of
+    `examples`, which the prompts of the run show, are used in people's scores. Those that are `assumed` to be
+    0 are used on both sides: pairs that the engine showed empty, and results that neither of two files
+    grades. A pair whose text is unknown has a grade on neither side, so scores impute it, as those of the run
+    do.
     """
 
     compared: GradesByPair
@@ -67,7 +68,7 @@ class MissingCalibration:
     why: str
 
 
-#: What the labels of people correct in one measure.
+#: One measure corrected by the labels of people, or the reason why it is not.
 CalibrationResult = MeasureCalibration | MissingCalibration
 
 

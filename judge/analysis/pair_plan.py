@@ -1,4 +1,4 @@
-"""Plans of pairs to label, drawn where they decide the order of engines.
+"""Plans of pairs to label: the more a pair can change the order of engines, the likelier it is drawn.
 
 The engine with the highest mean by the assessor's grades is compared with each of the others. A plan holds
 all that the estimate needs except the labels, so it is fixed before the first label is given.
@@ -33,9 +33,9 @@ from judge.records import Pair, PairKey, Scale
 #: `ENOUGH_LABELS` there is a warning.
 MIN_LABELS = 50
 ENOUGH_LABELS = 100
-#: The most looks at the result that a plan can be made for.
+#: The largest number of rounds of a plan.
 MAX_ROUNDS = 50
-#: A plan has no smaller probability: its inverse stays a number.
+#: A plan has no smaller probability, so that its inverse is finite.
 _MIN_PROBABILITY = 1e-9
 
 

@@ -1,7 +1,7 @@
 """The order of engines by people's labels on the pairs that a plan drew.
 
 The best engine of a plan is chosen by the grades of the same queries, so Holm's procedure (1979) covers all
-pairs of its engines: those that the plan does not compare count as not significant.
+pairs of its engines. Those that the plan does not compare count as not significant.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,12 +39,12 @@ from judge.records import PairKey
 
 @dataclass(frozen=True, slots=True)
 class PlannedDifference:
-    """The mean difference a - b by the assessor's grades, and as people would have it.
+    """The mean difference a - b by the assessor's grades, and by people's.
 
-    `difference` is None where no pair with a weight has a label, and 0 where none has a weight. `bounds`
-    are the differences over all grades of the drawn pairs without a label, which are `unlabelled`. `ci95`
-    includes them; of several comparisons its level is the one that Holm's procedure asks, so it excludes 0
-    exactly when `p_adjusted` is below 0.05 divided by the rounds. It is None with too few labels.
+    `difference` is None where no pair with a weight has a label, and 0 where none has a weight. `bounds` are
+    the differences over all grades of the drawn pairs without a label, which are `unlabelled`. `ci95`
+    includes them. With several comparisons, its level is that of Holm's procedure, so it excludes 0 exactly
+    when `p_adjusted` is below 0.05 divided by the rounds. It is None with too few labels.
     """
 
     a: str
@@ -240,7 +240,7 @@ def _compare_engines(
     p[: len(estimates)] = [estimate.test() for _, estimate in estimates]
     adjusted = holm(p)
     # Holm compares the smallest p with alpha / m, the next with alpha / (m - 1), and stops at the first that
-    # is not below; an interval of that level excludes 0 exactly where its pair is named.
+    # is not below. An interval of that level excludes 0 exactly where its pair is named.
     passed = int((adjusted < alpha).sum())
     order = np.argsort(np.argsort(p, kind="stable"))
     comparisons = []

@@ -28,7 +28,7 @@ VENDORS: Mapping[str, tuple[str, ...]] = {
     "xAI": ("grok", "xai"),
     "Zhipu": ("glm", "chatglm", "zhipu", "智谱"),
 }
-#: Names of protocols, which do not tell the vendor of a model.
+#: Names of protocols, which do not show the vendor of a model.
 _PROTOCOLS = frozenset({"openai", "dashscope", "langchain", "ollama", "tongyi"})
 
 
@@ -42,7 +42,7 @@ class SharedVendor:
 
 
 def find_vendor(words: str) -> str | None:
-    """Return the vendor of a model or an engine with this name, None when the name does not tell."""
+    """Return the vendor of a model or an engine with this name, None when the name does not show it."""
     for word in re.findall(r"[^\W\d_]+", words.lower()):
         for vendor, tokens in VENDORS.items():
             for token in tokens:

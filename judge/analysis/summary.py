@@ -53,9 +53,9 @@ class Controls:
 class SelfTestFigures:
     """The main figures of a self-test.
 
-    `too_high` is the share of hostile or empty snippets with too high a grade, `plain_too_high` the same with
-    an undefended prompt, `too_low` the share of relevant snippets with too low a grade. `language` is the
-    share of reasons in the language of the query, `obedient` the share of replies in the requested form.
+    `too_high` is the share of hostile or empty snippets with too high a grade; `plain_too_high` is the same
+    with an undefended prompt. `too_low` is the share of relevant snippets with too low a grade. `language` is
+    the share of reasons in the language of the query, `obedient` the share of replies in the requested form.
     `irrelevant_too_high` is the share of irrelevant snippets with too high a grade, None in older files.
     """
 
@@ -138,16 +138,16 @@ class DecidingQueries:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run says of its engines.
+    """The figures of a run and its engines: the record of summary.json.
 
     `results` is the number of results down to `depth`, `pairs` the number of distinct ones, and
-    `dedup_saving` the share that this saves. `judged` of `judgments` have a grade; `coverage` is the
-    share. `grades` is a hash of all grades. `served` has the models that answered, `failures` counts
-    failed judgments by kind, `flagged` the snippets by engine that may contain prompt injection.
-    `segments` is keyed by column and value. `cost` is None for several runs combined, whose paths are
-    in `runs`. `labels` is None when every grade is the assessor's, `controls` where none were asked
-    for. `near_duplicates` pairs take the judgment of another snippet. `dimensions` are those that were
-    asked for, by name. `stopped` says why the judging stopped early, by language; empty where it did not.
+    `dedup_saving` the share that this saves. `judged` of `judgments` have a grade; `coverage` is the share.
+    `grades` is a hash of all grades. `served` has the models that answered, `failures` counts failed
+    judgments by kind, `flagged` the snippets by engine that may contain prompt injection. `segments` is keyed
+    by column and value. `cost` is None for several runs combined; their paths are in `runs`. `labels` is None
+    when every grade is the assessor's, `controls` without --controls. `near_duplicates` pairs take the
+    judgment of another snippet. `dimensions` are those of the options, by name. `stopped` says why the
+    judging stopped early, by language; empty where it did not.
     """
 
     schema: Literal[2]
@@ -175,10 +175,10 @@ class Summary:
     flagged: Mapping[str, int]
     #: By the assessor.
     selftest: Mapping[str, SelfTestEntry]
-    #: Warnings about the dataset and the labels, and what assessors tell of their grades.
+    #: Warnings about the dataset and the labels, and those of the assessors about their grades.
     remarks: tuple[str, ...]
     measures: tuple[str, ...]
-    #: What to know about a measure, by its name.
+    #: Notes about a measure, by its name.
     notes: Mapping[str, str]
     #: On how many queries a measure is undefined, the most of any engine.
     undefined: Mapping[str, int]

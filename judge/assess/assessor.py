@@ -48,7 +48,7 @@ from judge.store.store import Failure, StoredVerdict, VerdictKeyInfo, VerdictOrF
 
 #: Thinking that does not end.
 _UNENDED_THINKING = re.compile(r"<think(?:ing)?>(?!.*</think)", re.DOTALL | re.IGNORECASE)
-#: From this `max_tokens` on, a model may think.
+#: From this `max_tokens` on, a model has room for thinking.
 _THINKING_MAX_TOKENS = 2048
 #: This many letters of the instructions in a reason are not a coincidence.
 _ECHO_LENGTH = 40
@@ -150,7 +150,7 @@ class Assessor:
         return VerdictKeyInfo(self.model.name, version, assignment.repeat, self.settings_digest)
 
     async def ask(self, pair: Pair, send: SendPrompt) -> VerdictOrFailure:
-        """Ask for a verdict on `pair` by `send`; when the reply cannot be parsed, once more for it alone.
+        """Ask for a verdict on `pair` by `send`; after a reply that cannot be parsed, ask once more.
 
         Raises AccountError, and what `send` raises besides CallError: these concern all pairs.
         """
@@ -283,7 +283,7 @@ class Assessor:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What a reader must know of the grades."""
+        """Warnings about the grades for the reader of the report."""
         counts = Counter(example.pair.query.lang for example in self.prompts.examples)
         if not counts:
             return ()

@@ -74,8 +74,8 @@ class BatchRunner:
 
         A batch that is in the store already is not submitted again. No reply is yielded for assignments that
         fit into no batch, and for those that another process judges. Raises RunIncomplete when the server
-        refuses a batch, one is cancelled there, or the budget covers no further request; what `judge.client`
-        raises for a server that gives no answer; Cancelled.
+        refuses a batch, a batch is cancelled there, or the budget covers no further request. Raises
+        Cancelled, and what `judge.client` raises for a server that gives no answer.
         """
         waiting = dict(assignments)
         may_submit, interval = True, _POLL_INTERVAL

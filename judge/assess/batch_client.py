@@ -1,8 +1,8 @@
 """The requests about batches, and the replies in their files.
 
 Each request has retries, and is made so that no batch is created or paid for twice. When the process ends
-between the upload and the answer to the creation, the next one looks for a batch of the uploaded file at the
-server, and only creates one when there is none.
+between the upload and the answer to the creation, the next process looks for a batch of the uploaded file at
+the server. It creates a batch only when there is none.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ T = TypeVar("T")
 _QUEUE_IS_FULL = "token_limit"
 #: Seconds between two looks for a batch.
 _POLL_INTERVAL = 1.0
-#: For so long after its upload, the creation of a batch may still be on its way to the server.
+#: For so long after the upload of its file, the request that creates a batch may not have reached the server.
 _MAX_CREATION = timedelta(seconds=30)
 #: Providers keep the files of a batch for a month; a batch that is not there later is lost.
 _MAX_AGE = timedelta(days=30)
@@ -153,7 +153,7 @@ class BatchClient:
     async def _resume_creation(self, batch: StoredBatch) -> None:
         """Find the batch of a process that ended before it had an answer, or free its keys."""
         if not await self.table.take_over(batch.id):
-            return  # its process lives
+            return  # its process runs
         batch_status = await self._find(batch.file_id, batch.changed_at) if batch.file_id else None
         if batch_status is None:
             await self.table.remove(batch.id)

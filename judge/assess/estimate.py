@@ -1,7 +1,7 @@
 """The estimate of a run before it costs anything: calls are counted, tokens are estimated.
 
-The estimate uses earlier calls of the same model, server, parameters and prompt; without enough of them it
-uses a rule of thumb and states this.
+The estimate uses earlier calls of the same model, server, parameters and prompt. Without enough of them, it
+uses an approximate rule and states this.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from judge.store.store import StoredVerdict, UsageHistory, VerdictStore
 _REPLY_TOKENS = 80
 #: Tokens of thinking that a reply is assumed to have with --thinking; models differ by a factor of ten.
 _THINKING_TOKENS = 1_000
-#: Tokens that the roles and turns of a chat add to its texts, and the random digits of a fence's marks to
-#: the rule of thumb.
+#: Tokens that the rule adds to those of the texts: for the roles and turns of a chat, and for the random
+#: digits of a fence's marks.
 _CHAT_TOKENS = 20
 #: Seconds that a call is assumed to take at a server without earlier calls.
 _LATENCY = 2.0
-#: Verdicts with a token count that make experience.
+#: The fewest earlier verdicts with a token count from which tokens are estimated.
 _MIN_HISTORY = 20
-#: A pause ends a stretch of calls: one of many seconds, or some times longer than most. A shorter stretch
-#: than this says nothing.
+#: A pause ends a stretch of calls: a pause of many seconds, or one that is several times longer than most. A
+#: stretch that is shorter than the last value gives no rate.
 _PAUSE, _SHORT_PAUSE, _TIMES_LONGER, _MIN_STRETCH = 30.0, 3.0, 5.0, 5.0
 
 
@@ -61,9 +61,9 @@ class AssessorEstimate:
 
     `retry_calls` further calls are expected for retries and re-asks; the tokens include theirs. Tokens, `usd`
     and `seconds` are estimates, `usd` None when the price is unknown. The estimate follows from
-    `earlier_calls`, and from a rule of thumb for the prompts `by_rule`. `pace` is the number of calls a
-    second that the server took last time, None when `seconds` comes from an assumed `latency` of calls, of
-    which `concurrency` are in flight.
+    `earlier_calls`, and from an approximate rule for the prompts `by_rule`. `pace` is the number of calls a
+    second that the server accepted last time. It is None when `seconds` comes from an assumed `latency` of
+    calls, of which `concurrency` are in flight.
 
     `judgments_in_batches` are in batches that have not ended; they are paid for. In `batches` the calls would
     cost `batch_usd`; `batches` is 0 for a model without a Batch API. `thinking` is None without
@@ -305,7 +305,7 @@ def _measure_call_rate(calls: Mapping[datetime, int]) -> float | None:
     stretch = seconds[breaks[-1] :] if breaks else seconds
     if not stretch or stretch[-1] - stretch[0] < _MIN_STRETCH:
         return None
-    # The calls of the first second were made before it: they tell when the others began.
+    # The calls of the first second were made before it: they only show when the others began.
     return sum(by_second[second] for second in stretch[1:]) / (stretch[-1] - stretch[0])
 
 

@@ -277,7 +277,7 @@ async def _judge_in_batches(
 async def _report_status(
     client: ModelClient, batch_runner: BatchRunner | None, progress: ProgressListener
 ) -> None:
-    """Tell the listener every second what the run waits for."""
+    """Report to the listener every second what the run waits for."""
     while True:
         await asyncio.sleep(1)
         progress.set_status((batch_runner and batch_runner.batch_client.status) or client.describe_wait())

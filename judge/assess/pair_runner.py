@@ -32,7 +32,7 @@ from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, Pair
 
 #: Pairs in progress at the same time, at least.
 _MIN_PAIRS = 16
-#: Pairs in a row that fail at the server, or whose replies hold no verdict, after which the run stops.
+#: The run stops after this many pairs in a row that fail at the server, or have no verdict in their replies.
 _MAX_FAILED = 30
 #: The same for pairs for which the model returned only thinking.
 _MAX_ONLY_THINKING = 5
@@ -150,7 +150,7 @@ class PairScheduler:
 
 
 class JudgmentRecorder:
-    """Adds the judgments of the assignments in `plan` to `log`, and tells the listener."""
+    """Adds the judgments of the assignments in `plan` to `log`, and notifies the listener."""
 
     def __init__(
         self, plan: AssignmentPlan, spend_limit: SpendLimit, log: JudgmentLog, progress: ProgressListener

@@ -8,9 +8,9 @@ Templates are untrusted. They have texts, blocks, variables and conditions on va
 calls, attributes, loops or assignments. So a template reaches no object of Python, and what it renders is
 about as long as its source and its variables.
 
-Query, reference and snippet are untrusted, as `system` states. Query and reference are on one line
-each. The snippet is between the lines `<<<MARK` and `MARK>>>`. The mark is derived from what is shown
-and occurs nowhere in it, so no text can close its own fence, and one pair always gives the same bytes.
+Query, reference and snippet are untrusted, as `system` states. Query and reference are on one line each. The
+snippet is between the lines `<<<MARK` and `MARK>>>`. The mark is derived from what is shown and occurs
+nowhere in it, so no text can close its own fence. One pair always gives the same bytes.
 """
 
 from __future__ import annotations

@@ -33,11 +33,11 @@ class SpendLimit:
     Each call is reserved by `reserve` before it is sent and settled by `settle` when it ended. `calls` never
     exceeds `max_calls`. A call starts only when the budget covers it and the calls in flight, each at the
     most that it can cost. Where the budget covers less, calls are sent one after the other, as long as it
-    covers the highest cost so far; so only one call can exceed it. A call that may be billed without an
+    covers the highest cost so far. So only one call can exceed it. A call that may be billed without an
     answer counts as the most expensive one.
 
-    The requests of a batch are reserved together by `reserve_batch`, each at the most that it can cost, and
-    settled by `settle_batch` when the batch ended; so batches exceed neither limit.
+    The requests of a batch are reserved together by `reserve_batch`, each at the most that it can cost. They
+    are settled by `settle_batch` when the batch ended. So batches exceed neither limit.
     """
 
     def __init__(self, max_calls: int | None = None, budget: float | None = None) -> None:

@@ -177,7 +177,7 @@ class ModelClient:
         raise first  # not reached: the policy returns or raises
 
     async def _complete_with_negotiation(self, prompt: Prompt, permit: PairPermit) -> Completion:
-        """Send again at once as often as the adapter gives up a parameter that the server rejects."""
+        """Send again at once each time the adapter leaves out a parameter that the server rejects."""
         while True:
             try:
                 return await self._complete_with_spend_limit(prompt, permit)

@@ -38,7 +38,7 @@ class Circuit(Enum):
 class AdaptiveLimiter:
     """Grants a `Permit` for each request; the caller reports how it ended, and releases the permit.
 
-    A server that asks for a pause gets it, for at most `max_wait` seconds.
+    If a server asks for a pause, no request is sent for that time, but for at most `max_wait` seconds.
     """
 
     def __init__(self, concurrency: int, max_wait: float = inf) -> None:
@@ -65,8 +65,8 @@ class AdaptiveLimiter:
     async def acquire(self, previous: Permit | None = None, *, is_first: bool = True) -> Permit:
         """Wait for a permit: that of the first request of a pair, or of one more.
 
-        The `previous` permit of the pair, if it is still held, is released, and its holder goes before all
-        others. Else further requests take turns with first ones: some servers fail the first request of every
+        If the pair still has its `previous` permit, this is released, and the pair is the next to get a
+        permit. Else further requests take turns with first ones: some servers fail the first request of every
         pair.
         """
         waiter: _Waiter = asyncio.get_running_loop().create_future()
@@ -85,7 +85,7 @@ class AdaptiveLimiter:
             raise
 
     def release(self, permit: Permit, *, unused: bool = False) -> None:
-        """Return the permit; an `unused` one says nothing of the server."""
+        """Return the permit; an `unused` one is no evidence about the server."""
         self.in_flight -= 1
         if self.circuit is not Circuit.CLOSED and permit.number >= self._epoch_start:
             self._probes_in_flight -= 1
@@ -137,7 +137,7 @@ class AdaptiveLimiter:
                 self._open_circuit(now + max(wait, _PROBE_INTERVAL))
 
     def record_verdict(self) -> None:
-        """Lift the limit on the first requests: a reply held a verdict."""
+        """Lift the limit on the first requests: a reply contained a verdict."""
         if not self._has_verdict:
             self._has_verdict = True
             self._admit()

@@ -1,12 +1,12 @@
 """The rate and the concurrency that a server accepts, estimated from the requests that it throttles.
 
 The rate grows with every answer until the server throttles (HTTP 429); then it falls to the rate that the
-server accepted. From there it grows ever faster, until two throttled rates are about equal: this is taken for
-the server's limit. Near the limit the rate grows slowly, and more slowly each time the limit is confirmed.
-Throttling far below the limit refutes it.
+server accepted. From there it grows faster and faster, until two throttled rates are about equal. This rate
+counts as the server's limit. Near the limit the rate grows slowly, and more slowly each time the limit is
+confirmed. Throttling far below the limit refutes it.
 
 A server may also throttle some requests at any rate. Requests sent far slower than a rate that it accepted
-before show the share of these: throttling says something of the rate only beyond this share.
+before show the share of these. Only throttling beyond this share is evidence about the rate.
 """
 
 from bisect import bisect_left
@@ -33,10 +33,10 @@ _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE = 4, 0.15, 8
 _SLOW_START_THROTTLED, _SLOW_START_LATEST = 5, 10
 #: Most requests are throttled from this share of the latest on.
 _MOST = 0.75
-#: The number of accepted rates that are kept. A rate is safe up to this share of the highest of them: bursts
-#: make an accepted rate look higher than the limit.
+#: The number of accepted rates that are stored. A rate is safe up to this share of the highest of them:
+#: bursts make an accepted rate look higher than the limit.
 _ACCEPTED_RATES, _SAFE_SHARE = 8, 0.6
-#: The number of shares of throttled safe requests that are kept, and the fewest safe requests that give a
+#: The number of shares of throttled safe requests that are stored, and the fewest safe requests that give a
 #: share. Throttling is not chance from this many standard deviations above the smallest share on.
 _SAFE_SHARES, _MIN_SAFE, _CHANCE_DEVIATIONS = 2, 5, 4.0
 #: A smaller share throttled by chance refutes no limit: each rate ends with a throttled request anyway.
@@ -62,7 +62,7 @@ _SAME_RATE, _LOWEST_SHARE = (0.6, 1.5), 0.5
 #: Seconds of the first pause. A later pause has the length of this many requests, and of fewer after each
 #: confirmation of the limit.
 _FIRST_PAUSE, _PAUSE_CALLS = 1.0, 5.0
-#: Seconds for which requests are kept before the first one is throttled, and at most.
+#: Seconds for which requests are stored before the first one is throttled, and at most.
 _LONGEST_DELAY = 10.0
 #: Seconds of unused rate that may be caught up with: timers are late.
 _CATCH_UP = 0.02
@@ -108,12 +108,12 @@ class RateEstimator:
         #: last rates: the least share is throttled by chance.
         self._accepted_rates: deque[float] = deque(maxlen=_ACCEPTED_RATES)
         self._safe_shares = deque([0.0] * _SAFE_SHARES, _SAFE_SHARES)
-        #: The share throttled by chance that was known when the limit was learned.
+        #: The share throttled by chance that was known when the limit was estimated.
         self._chance_at_limit = 0.0
         #: The first requests of the current rate, and since the circuit closed.
         self._rate_start = self._circuit_start = 0
-        #: Of the requests since `_rate_start`: the last safe one, which is far slower than a rate that the
-        #: server accepted before, the safe ones that were throttled, and the latest throttled one.
+        #: Of the requests since `_rate_start`: the last safe one, the safe ones that were throttled, and the
+        #: latest throttled one. A safe request is far slower than a rate that the server accepted before.
         self._last_safe = self._throttled_safe = self._last_throttled = 0
         #: Whether every request was throttled at this rate.
         self._all_throttled = False
@@ -215,7 +215,7 @@ class RateEstimator:
         return _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE
 
     def forget_limit_by_chance(self) -> None:
-        """Forget a limit that was learned when less was known to be throttled by chance."""
+        """Discard a limit that was estimated when a smaller share was known to be throttled by chance."""
         chance = self._compute_chance()
         if chance > max(_MIN_CHANCE, 2 * self._chance_at_limit):
             self._rate_limit, self._last_throttled_rate, self._confirmations = inf, None, 0
@@ -240,10 +240,10 @@ class RateEstimator:
         return many and self._known_until - accepted_at >= _WINDOW_SECONDS
 
     def decrease(self, now: float, first: int) -> float:
-        """Fall to the rate that the server accepted lately, from request number `first` on.
+        """Lower the rate to the one that the server accepted lately, from request number `first` on.
 
         Return when requests may continue. The first pause is a second, because the first burst says little of
-        the rate in the long run; later pauses are a few requests long, and fewer near a confirmed limit.
+        the rate in the long run. Later pauses are a few requests long, and shorter near a confirmed limit.
         """
         requests = self._list_latest()
         at_this_rate = [permit for permit in requests if permit.number >= self._rate_start]

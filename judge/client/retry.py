@@ -33,8 +33,9 @@ class RequestLimits:
     """The limits of the requests to one server.
 
     `concurrency` is the number of requests in flight; `attempts` are those of one request. `max_wait` is the
-    number of seconds after which a throttled pair or an unavailable server is given up, and the longest
-    Retry-After that is waited for. Requests in flight get `shutdown_timeout` seconds after a signal.
+    number of seconds after which the requests of a throttled pair, or those to an unavailable server, stop.
+    It is also the longest Retry-After that is waited for. Requests in flight get `shutdown_timeout` seconds
+    after a signal.
     """
 
     concurrency: int

@@ -2,8 +2,8 @@
 
 A batch is planned, its file is uploaded, then it is created at the server; each step is stored when it is
 done. Before the file is uploaded nothing is paid for. Between the upload and the answer to the creation, the
-server may or may not have the batch. A key stays in its batch until its reply is in the ledger, so a batch
-outlives its process, and no other process pays for its keys.
+server may or may not have the batch. A key stays in its batch until its reply is in the ledger. So a batch
+continues after its process has ended, and no other process pays for its keys.
 """
 
 import sqlite3
@@ -23,7 +23,7 @@ _REMOVE_EMPTY = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM batch_reque
 
 @dataclass(frozen=True, slots=True)
 class StoredBatch:
-    """A batch of this store. `file_id` and `server_id` are empty until the server gave them.
+    """A batch of this store. `file_id` and `server_id` are empty until the server has returned them.
 
     `id` is judge's own name of it. `params` are the parameters of its requests, as `BatchApi` writes them.
     `changed_at` is when the last step was done. `requests` counts the keys whose reply is not in the ledger.
@@ -59,7 +59,7 @@ class BatchTable:
     async def plan(self, keys: Sequence[str], params: str) -> tuple[str, list[str]]:
         """Plan a batch of `keys`; return its id and its keys.
 
-        Left out are keys that have a verdict, are in another batch, or are leased by a living process.
+        Keys that have a verdict, are in another batch, or are leased by a running process are left out.
         """
         batch_id = uuid.uuid4().hex
 
@@ -76,7 +76,7 @@ class BatchTable:
         return batch_id, await self._writer.commit(write)
 
     def _try_to_free(self, connection: sqlite3.Connection, key: str) -> bool:
-        """Return whether `key` can be paid for in a batch; end the lease of a process that died."""
+        """Return whether `key` can be paid for in a batch; end the lease of a process that has ended."""
         paid_or_planned = connection.execute(
             "SELECT 1 FROM verdicts WHERE key = :key UNION ALL SELECT 1 FROM batch_requests WHERE key = :key",
             {"key": key},
@@ -149,7 +149,7 @@ class BatchTable:
 
     @staticmethod
     def select(connection: sqlite3.Connection, keys: Iterable[str]) -> dict[str, str]:
-        """Return what `find` does, as the `connection` sees it."""
+        """Return what `find` does, by the `connection`."""
         return dict(
             select_by_key(connection, "SELECT key, batch FROM batch_requests WHERE key IN ({})", keys)
         )

@@ -1,8 +1,8 @@
 """Leases: the right of one process to pay for a key, valid while the process runs.
 
 Each process that opens a store locks a file of its own, and the system releases that lock when the process
-ends, however it ends. So the leases of a dead process differ from those of a slow one without process
-numbers, heartbeats or clocks.
+ends, however it ends. So the leases of an ended process can be distinguished from those of a slow one without
+process numbers, heartbeats or clocks.
 """
 
 import re

@@ -1,9 +1,9 @@
 """The file of a store: its schema, the checks before a file is used as a store, and the rows of calls.
 
 The table of leases is called `claims` in the file, and its column of holders `owner`. Format 2 adds the
-tables of batches, format 3 stores verdicts in the order in which they are saved, format 4 adds the
-message of a content filter to its call, and format 5 a digest of the settings to a verdict; a file of an
-earlier format is changed when it is opened.
+tables of batches. Format 3 stores verdicts in the order in which they are saved. Format 4 adds the message of
+a content filter to its call. Format 5 adds a digest of the settings to a verdict. A file of an earlier format
+is changed when it is opened.
 """
 
 import errno
@@ -26,7 +26,7 @@ from judge.messages import Message
 from judge.records import Call, Usage
 from judge.store.leases import lock_folder, make_timestamp
 
-#: Tells a verdict store from any other SQLite file.
+#: Distinguishes a verdict store from any other SQLite file.
 _APPLICATION_ID = int.from_bytes(b"judg")
 #: The statements that make a file of format N from one of format N - 1; an empty file has format 0.
 _UPGRADES = (
@@ -102,7 +102,7 @@ def open_store(path: Path, wait: float) -> sqlite3.Connection:
 
 
 def connect(path: Path, wait: float) -> sqlite3.Connection:
-    """Return a connection whose commits are on disk when they return; `wait` is in seconds.
+    """Return a connection; each commit is on disk when it returns. `wait` is in seconds.
 
     Raises OSError when the file, or one that SQLite keeps beside it, is a link or no regular file.
     """
@@ -152,7 +152,7 @@ def _upgrade(connection: sqlite3.Connection, version: int) -> None:
             f"BEGIN IMMEDIATE; PRAGMA application_id={_APPLICATION_ID}; PRAGMA user_version={_FORMAT};"
             f"{statements} COMMIT;"
         )
-        # The header tells others that the file is a store, also while it is open.
+        # The header shows other programs that the file is a store, also while it is open.
         connection.execute("PRAGMA wal_checkpoint")
 
 

@@ -1,7 +1,7 @@
 """The verdict store: one SQLite file of verdicts, leases and calls, shared by runs and processes.
 
 A verdict counts once it is committed (WAL, synchronous=FULL). A lease is written before a call is paid for,
-so that two processes never pay for one key; leases of a process that died expire. A key in a batch
+so that two processes never pay for one key. The leases of a process expire when it ends. A key in a batch
 (`judge.store.batches`) is paid for, too, until its reply is in the ledger. Failures are stored as calls (they
 may have cost money), never as verdicts. The rejection by a content filter is final: a key with such a call is
 not paid for again.

@@ -71,10 +71,11 @@ def copy_store(source: Path, target: Path, without: Path | None = None) -> None:
 
 
 def replace_store(source: Path, target: Path, backup: Path) -> None:
-    """Make what the store `source` holds the store `target`, and remove `source`.
+    """Replace the store `target` by the store `source`, and remove `source`.
 
-    `backup` keeps what `target` held, unless it is there. A kill at any moment leaves a whole `target`, and
-    `source` until it is in its place. Raises StoreError when it can't be done.
+    The old `target` is copied to `backup`, unless that exists. If the process is killed at any moment, there
+    is a complete `target`, and `source` remains until it is in its place. Raises StoreError when it can't be
+    done.
     """
     if not backup.exists():
         copy_store(target, backup)
@@ -119,8 +120,8 @@ def remove_store(path: Path) -> None:
 class NewCalls:
     """The calls after an earlier one, each with its key: `last` is the number of the newest call.
 
-    `lost` of them are leases of processes that died: a request may have been sent or not. `served` has the
-    names of the models whose verdicts these calls led to.
+    `lost` of them are leases of processes that ended early: a request may have been sent or not. `served` has
+    the names of the models that gave the verdicts of these calls.
     """
 
     calls: tuple[tuple[str, Call], ...]
@@ -145,7 +146,7 @@ def clear_leases(path: Path) -> int:
 def settle_new_calls(path: Path, number: int) -> NewCalls:
     """Return the calls after `number` in the store at `path`; each lease becomes a lost call first.
 
-    For a store that one process at a time uses: each lease is of a process that died. Raises StoreError.
+    For a store that one process at a time uses: each lease is of a process that has ended. Raises StoreError.
     """
     with _begin_transaction(path) as connection:
         holders = connection.execute("SELECT DISTINCT owner FROM claims").fetchall()

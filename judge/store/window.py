@@ -33,7 +33,7 @@ class LeaseWindow:
         self.store = store
         self.sleep = sleep
         self._size = self._free_slots = size
-        #: The leases whose verdicts are not on disk yet.
+        #: The number of leases with a verdict that is not on disk yet.
         self._saves = 0
         #: The shortest time of an answer, in seconds.
         self._shortest_answer = math.inf
@@ -105,7 +105,7 @@ class PairLease:
     """The lease of one pair, by `async with`: it ends with the block, whether a verdict was saved or not.
 
     It is released while the pair waits for a retry. `calls` are the requests that are not in the ledger yet:
-    the last one when it was answered, because it is written together with the verdict that it leads to.
+    the last one, if it was answered. It is written together with its verdict.
     """
 
     def __init__(self, window: LeaseWindow, lease: Lease) -> None:

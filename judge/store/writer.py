@@ -26,9 +26,9 @@ _Result = tuple[asyncio.Future[Any] | None, Any]
 class GroupCommitWriter:
     """Runs writes in the order given, each group of waiting ones in one `BEGIN IMMEDIATE` transaction.
 
-    When another process keeps the file locked, the writer waits once, as long as `connection` waits; then it
-    tries no further write, because each of them would wait as long again.
-    `connection` leads to the file at `path`, and is closed with the writer.
+    When another process keeps the file locked, the writer waits once, as long as `connection` waits. Then it
+    tries no further write, because each of them would wait as long again. `connection` leads to the file at
+    `path`, and is closed with the writer.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -124,7 +124,7 @@ class GroupCommitWriter:
             self._notify([(done, result) for (_, done), result in zip(group, results, strict=True)], failure)
 
     def _notify(self, results: list[_Result], failure: StoreError | None) -> None:
-        """Tell the callers of a group their results, or `failure`: one message for each of their loops."""
+        """Send the results of a group, or `failure`, to its callers: one message for each of their loops."""
         if failure is not None and any(done is None for done, _ in results):
             self._failure = self._failure or failure
         by_loop: dict[asyncio.AbstractEventLoop, list[_Result]] = {}
