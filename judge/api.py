@@ -139,11 +139,11 @@ def score(
 def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str | None = None) -> Summary:
     """Return the summary of one run, or of several runs combined, with the further `measures`.
 
-    `comparisons` has a record for each pair of engines by each measure, or only for the pairs with the engine
-    `against` of one run: their intervals are narrower, because they hold together for fewer pairs. The
-    summary of several runs has their paths in `runs`, and in `remarks` what was done to make them comparable.
-    Raises InputError when a folder is not a finished run, or the runs cannot be compared, and RunIncomplete
-    when a run, or the shared queries of several, have no grade.
+    `comparisons` has a record for each pair of engines by each measure. With the engine `against` of one run,
+    it has only the pairs with this engine: their intervals are narrower, because they hold together for fewer
+    pairs. The summary of several runs has their paths in `runs`, and in `remarks` what was done to make them
+    comparable. Raises InputError when a folder is not a finished run, or the runs cannot be compared, and
+    RunIncomplete when a run, or the shared queries of several, have no grade.
     """
     if not runs:
         raise InputError("no run was named; name the folder of one or more runs")

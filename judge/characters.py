@@ -111,9 +111,9 @@ _WORD = re.compile(r"[^\W\d_]+")
 def detect_text_language(text: str) -> Lang | None:
     """Return the language of a text by its script; None when it has no letters.
 
-    It is `zh` when the text has more Chinese characters than words in other letters, so that a Chinese
-    text may name things in Latin letters; else `en`, which means all others. A text with a kana for
-    every five Chinese characters or fewer is Japanese.
+    It is `zh` when the text has more Chinese characters than words in other letters, so that a Chinese text
+    may name things in Latin letters. Else it is `en`, which means all others. A text with a kana for every
+    five Chinese characters or fewer is Japanese.
     """
     ideographs, kana = len(HAN_CHARACTER.findall(text)), len(_KANA.findall(text))
     words = len(_WORD.findall(HAN_CHARACTER.sub(" ", text)))

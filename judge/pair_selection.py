@@ -35,7 +35,7 @@ _MAX_MISSES = 5_000
 
 @dataclass(frozen=True, slots=True)
 class PairSelection:
-    """What becomes of each pair of a `pool`.
+    """How each pair of a `pool` gets its judgment.
 
     Assessors judge the pairs of `to_judge`: those that have no label and are no near-duplicate, the labelled
     ones of the sample, and the `mismatched` ones, which are not in the pool. A pair with one of the `labels`

@@ -255,7 +255,7 @@ class Usage:
 
 #: The outcome of a call that brought an answer, readable or not.
 ANSWERED = "answered"
-#: The outcome of a call without an observed end: its process died or was ended at once.
+#: The outcome of a call without an observed end: its process was killed, or ended at once.
 LOST = "lost"
 #: The outcome of a call that the content filter of the provider refused.
 CONTENT_FILTER = "content_filter"
@@ -322,7 +322,7 @@ class Verdict:
 RERANKER, DECISION_MODEL = "rerank:", "decision:"
 #: Prefix of `Judgment.assessor` when a rule graded; the flag of the snippet follows.
 RULE = "rule:"
-#: The name of the model that compares terms, and of the one that stands for the expected documents.
+#: The name of the model that compares terms, and of the one that grades by the expected documents.
 LEXICAL, EXPECTED = "lexical", "expected"
 #: What a weighted total can consist of: its names, and the dimension that each takes its value from.
 RELEVANCE = "relevance"

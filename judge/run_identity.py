@@ -48,7 +48,7 @@ _WRITTEN_FILE = re.compile(
     r"|run\..+\.trec",
     re.IGNORECASE,
 )
-#: Parts of a run's identity that are hashes of content, which tell a reader nothing.
+#: Parts of a run's identity that are hashes of content, and their texts in messages.
 _HASHED = {
     "dataset": Message("the dataset, --columns or --complete changed"),
     "labels": Message("the labels or the sample of --check changed"),

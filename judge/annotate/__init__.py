@@ -1,1 +1,1 @@
-"""A small local page where a person labels pairs without seeing what the model said."""
+"""A small local page where a person labels pairs without seeing the grades of the model."""

@@ -208,7 +208,7 @@ class Guarded:
 class TimedConnection(H11Protocol):
     """A connection that is closed when a request does not arrive whole in `request_timeout` seconds.
 
-    uvicorn waits for the rest of a request without a limit; a client that sends a byte now and then, or
+    uvicorn waits for the rest of a request without a limit. A client that sends a byte now and then, or
     nothing, would keep its connections until no other client gets one.
     """
 

@@ -1,8 +1,8 @@
 """Checks of requests: only our own page, in a browser, at a known address, gets an answer.
 
 Any page in a browser can send requests to 127.0.0.1, and by DNS rebinding can seem to have the same origin.
-So the Host must be one that the server listens on, an Origin must be ours (a write needs one), the browser
-must not report a cross-site request, and a write must be JSON with a header that no form can send. Other
+So the Host must be one that the server listens on, and an Origin must be ours (a write needs one). The
+browser must not report a cross-site request. A write must be JSON with a header that no form can send. Other
 users of this machine reach the address as well, so everything but the empty page needs a token.
 """
 

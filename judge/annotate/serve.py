@@ -31,7 +31,7 @@ from judge.runs.labelling_plan import make_design_path
 if TYPE_CHECKING:
     import uvicorn
 
-#: Tells the person at the terminal a text.
+#: Prints a text on the terminal.
 Say = Callable[[str], object]
 
 
@@ -84,7 +84,7 @@ def annotate(
             server.should_exit = True
 
         # A flag, because an exception that a signal raises in an answer, or where Python runs a finalizer, is
-        # lost. uvicorn sends itself the signal again when it is done, which sets the flag once more.
+        # lost. When uvicorn is done, it sends itself the signal again, which sets the flag once more.
         with call_on_signals(stop):
             say(_describe_session(session, url, t))
             try:

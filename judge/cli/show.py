@@ -28,7 +28,7 @@ from judge.runs.results_file import (
 )
 
 _INDENT = 5
-#: Stands for an engine that is in the run and has no row for the query.
+#: Marks an engine that is in the run and has no row for the query.
 _NO_ROW = EngineEntry(scores={}, snippets=())
 _STYLES = {None: "dim", 0: "red", 1: "yellow", 2: "green", 3: "bold green"}
 

@@ -61,8 +61,8 @@ def collect(
 ) -> CollectResult:
     """Request what is missing from engines and write the whole dataset from the raw log.
 
-    Raises InputError before any request, StoreError when the log or the dataset cannot be written, and
-    Interrupted after Ctrl-C: then the log is kept and the dataset is left as it was.
+    Raises InputError before any request, and StoreError when the log or the dataset cannot be written. Raises
+    Interrupted after Ctrl-C: then the log is kept and the dataset does not change.
     """
     cancel_token = cancel_token or CancelToken()
     data, queries_path = Path(config.out), Path(config.queries)

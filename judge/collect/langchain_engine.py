@@ -66,7 +66,7 @@ KNOWN_CLASSES = {
 _Result = dict[str, str | int | float]
 #: Parts of the names of classes that sort or drop results on this machine, or mix those of several searches.
 _REORDER = ("duckduckgo", "ddgs", "rerank", "compression", "ensemble", "merger", "multiquery")
-#: Those of classes of langchain-community whose results do not tell an outage, each measured in the tests.
+#: Those of classes of langchain-community whose results do not show an outage, each measured in the tests.
 _HIDE_ERRORS = ("searx", "arxiv", "breebs")
 
 

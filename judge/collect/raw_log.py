@@ -26,7 +26,7 @@ from judge.files.json_text import dump_json
 from judge.messages import Message, NameList, SeparatedNames, cut_value, join_messages
 from judge.models.redaction import mask
 
-#: Why an engine was not asked that has given no error.
+#: Why an engine without an error was not asked.
 _ENDED_BEFORE = Message("collecting ended before")
 
 

@@ -86,16 +86,16 @@ class NightlyConfig(Options):
     """The options of the nightly job. Those that `judge init` lists have a text that says what they do.
 
     `measures` None takes AP@10 and sDCG@10, `min_coverage` None the option of the run. A drop is a regression
-    when chance does not explain it (`alpha`), it is at least `min_drop`, and unjudged snippets could not turn
-    it into none. `min_shared` of the baseline's queries must be asked again. An engine (or the assessor)
+    when chance does not explain it (`alpha`), it is at least `min_drop`, and no grades of unjudged snippets
+    could reverse it. `min_shared` of the baseline's queries must be asked again. An engine (or the assessor)
     counts as unavailable when the share of queries (or canaries) that it answered is lower by more than
     `max_missing` than at the baseline. A night ends before the judging when an engine returns empty snippets
     in more than `max_empty_snippets` of its results: a field of its answers was renamed.
 
     `canary_alpha` bounds the probability that an unchanged assessor is reported as changed by its canaries,
     and again by the pairs that it judged on both nights. `max_flip_rate` is the share of canaries whose grade
-    may move from night to night for a reason that does not show within one night. `min_shift` is the smallest
-    change of their mean grade, in grades, that counts as a stricter or more lenient assessor.
+    may change by one from night to night without drift. `min_shift` is the smallest change of their mean
+    grade, in grades, that counts as a stricter or more lenient assessor.
     """
 
     folder: Annotated[TextValue, Field(min_length=1, description=Message("a path in quotes"))] = _option(

@@ -32,9 +32,9 @@ from judge.records import LangChoice, Snippet
 
 #: Prompts show at most this many characters of a query or a reference.
 MAX_QUERY_CHARS = 2000
-# Where control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, GLM, Seed,
-# MiniMax, InternLM, Baichuan, TeleChat, Ling, Command R, marks of thinking and lines like those of our
-# fence are broken: behind the first character, before a closing `>`.
+# Where control tokens, marks of thinking and lines like those of our fence are broken up: behind the first
+# character, before a closing `>`. The tokens are those of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek,
+# Mistral, gpt-oss, GLM, Seed, MiniMax, InternLM, Baichuan, TeleChat, Ling and Command R.
 _TOKENS = (
     r"<(?=\|[^\s|<>]{1,60}(?:[|\s<>]|$))|<(?=[^\s|<>]{1,60}\|>)|(?<=[^\s|<>]\|)>"
     r"|<(?=/?(?:s|bos|eos|unk|pad|sop|eop|think|thinking|(?:minimax:)?tool_calls?|tool_responses?|role)>)"
@@ -224,7 +224,7 @@ _INVISIBLE = re.compile(
     f"[{_INVISIBLE_BASIC}\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 # All that `_drop_unreadable` replaces or drops, and what tokens have: most texts have none of these. Each
-# range beyond the basic plane takes time for every character, so one stands for all.
+# range beyond the basic plane takes time for every character, so there is one for all of them.
 _UNUSUAL = re.compile(
     f"[{CONTROL.pattern[1:-1]}{SURROGATE.pattern[1:-1]}\u2028\u2029{_INVISIBLE_BASIC}{_BRACKETS}\U00010000-\U0010ffff]"
 )
@@ -276,8 +276,8 @@ _CONTINUATION_SIGNS = (
     "\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u017e\u0178"
 )
 _CONTINUATION = f"[\u0080-\u00bf{_CONTINUATION_SIGNS}]"
-# A capital that is followed by a quote or a dash is good French or German ("CAFÉ…", "Spaß”"), so one
-# lead byte and one byte after it prove nothing, except behind Â and Ã and with a sign no word has.
+# A capital before a quote or a dash can be correct French or German ("CAFÉ…", "Spaß”"). So one lead byte and
+# one byte after it prove nothing, except behind Â and Ã and with a sign that no word has.
 _MISDECODED = (
     "\u00c3[\u0080-\u00a8\u00aa\u00ac-\u00ba\u00bc-\u00bf\u00a9\u0192\u0161\u0160\u02c6\u2030\u2021\u2020\u0153\u0152\u0178]"
     "|\u00c2[\u0080-\u009f\u00a1-\u00ba\u00bc-\u00bf]"
@@ -287,7 +287,7 @@ _MISDECODED = (
     f"|\u00f0[\u009f\u0178]{_CONTINUATION}{{2}}"
     f"|(?:[\u00e0-\u00ef]{_CONTINUATION}{{2}}){{2}}"
     f"|(?:[\u00d0\u00d1]{_CONTINUATION}){{3}}|(?:[\u00d8\u00d9]{_CONTINUATION}){{3}}|(?:[\u00ce\u00cf]{_CONTINUATION}){{3}}"
-    # What becomes of bytes that were lost and read again (GBK, Korean), and of UTF-8 read as Shift-JIS.
+    # The result of bytes that were lost and read again (GBK, Korean), and of UTF-8 read as Shift-JIS.
     "|锟斤拷|쏙(?<=占쏙)옙|(?:[縺繧繝].){3}"
     # GBK's two high bytes a character, again and again, as Latin-1.
     "|[\u00a1-\u00fe]{8}"

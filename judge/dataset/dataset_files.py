@@ -38,7 +38,7 @@ FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as
 
 
 def read_rows(path: Path, row_format: RowFormat, warn: Warn) -> Iterator[InputRow]:
-    """Return the rows of a dataset file; its suffix and its first record tell the format.
+    """Return the rows of a dataset file; its suffix and its first record decide the format.
 
     `warn` receives warnings. Raise InputError, with the location, for a file that cannot be read.
     """

@@ -45,11 +45,11 @@ _LABEL_FORMATS = Message(
 def read_labels(path: Path, warn: Warn) -> tuple[Label, ...]:
     """Return the labels in a file of TREC qrels or a CSV, gzipped or not, in its order, each item once.
 
-    The first line tells the format, and the separator of a CSV (comma, semicolon, tab). In a CSV an empty
+    The first line decides the format, and the separator of a CSV (comma, semicolon, tab). In a CSV an empty
     grade, `?` and `unsure` are not labels; yes and no (是, 否) are 1 and 0. In qrels, -1 is not a label (in
     trec_eval: pooled and not judged) and lower numbers are 0 (junk pages in the TREC Web Track). `warn` is
     that of `read_lines`. Raise InputError with file, line, field and value for any other grade that is no
-    whole number from 0, for two grades of one item, and for a file without a label.
+    whole number from 0, and for two grades of one item. Raise it, too, for a file without a label.
     """
     text = read_text_file(path, warn)
     if not text.strip():
@@ -261,10 +261,11 @@ def read_examples(path: Path, scale: Scale, options: TextOptions, warn: Warn) ->
     """Return the examples in a file like a dataset that also has the fields `grade` and `reason`.
 
     The file of `judge agree --plan` has `comment` instead of `reason`. Rows without a grade or a reason are
-    left out, those that repeat a pair with its grade, and those with a snippet that may be an attack on the
-    assessor. Texts are cleaned as in a dataset with the same options. `warn` gets the warnings: those of
-    `read_rows`, and the number of possible attacks. Raise InputError with file, line, field and value for a
-    row that is not an example of `scale`, for two grades of one pair, and for a file without an example.
+    left out. So are those that repeat a pair with its grade, and those with a snippet that may be an attack
+    on the assessor. Texts are cleaned as in a dataset with the same options. `warn` gets the warnings: those
+    of `read_rows`, and the number of possible attacks. Raise InputError with file, line, field and value for
+    a row that is not an example of `scale`, and for two grades of one pair. Raise it, too, for a file without
+    an example.
     """
     examples: dict[tuple[str, str], Example] = {}
     labels: dict[tuple[str, str], Label] = {}

@@ -131,8 +131,8 @@ def open_archive(path: Path) -> Iterator[IO[bytes]]:
 def read_lines(path: Path, warn: Warn) -> Iterator[tuple[int, str]]:
     """Yield every line of the file with its number, from 1; lines end at line feeds only.
 
-    The encoding is UTF-8, UTF-16 with a byte-order mark, or GB18030 where it cannot be UTF-8. The last is a
-    guess, and `warn` receives a warning. Raise InputError for any other encoding, and for a file that cannot
+    The encoding is UTF-8, UTF-16 with a byte-order mark, or GB18030 where it cannot be UTF-8. GB18030 is not
+    certain, so `warn` receives a warning. Raise InputError for any other encoding, and for a file that cannot
     be read.
     """
     with translate_read_errors(path):
@@ -255,7 +255,7 @@ def _may_be_gb18030(path: Path) -> bool:
     """Return True when the file is valid GB18030, and probably not damaged UTF-8, a Latin encoding or Big5.
 
     Damaged UTF-8 has more valid characters than invalid ones. In a Latin text a byte that is not ASCII is
-    followed by an ASCII letter, which GB18030 reads as the second byte of a character; in Chinese at most a
+    followed by an ASCII letter, which GB18030 reads as the second byte of a character. In Chinese at most a
     third of the second bytes are ASCII. Of the characters in Big5, GB18030 reads half as private-use ones.
     """
     chinese = codecs.getincrementaldecoder("gb18030")()

@@ -39,8 +39,8 @@ class _Result(NamedTuple):
 def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path], warn: Warn) -> Iterator[InputRow]:
     """Yield the rows of all runs, best first in each list.
 
-    A list is sorted by score, highest first, as in trec_eval; ties by the rank column, which is what users
-    saw (trec_eval takes the name of the document), then by the order of the file. The snippet of a
+    A list is sorted by score, highest first, as in trec_eval. Ties are sorted by the rank column, the order
+    that users saw, then by the order of the file (trec_eval takes the name of the document). The snippet of a
     document that is not in `docs` is None. `warn` and the errors of reading are those of `read_lines`. Raise
     InputError, too, for unknown topics and malformed lines.
     """

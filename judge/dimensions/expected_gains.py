@@ -23,7 +23,7 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
     """Return the sums over ranks among the run's measures by expected gains, and how certain the grades are.
 
     A grade without probabilities, such as that of a person, is certain. A list with an open grade has no
-    value. A query has no nDCG with an open grade in its pool, or with nothing but grades of 0: the small
+    value. A query has no nDCG with an open grade in its pool, or with nothing but grades of 0. The small
     gains that are left would count as much as those of other queries.
     """
     scale, depth = run.spec.scale, run.pool.depth

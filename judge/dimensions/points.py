@@ -2,7 +2,8 @@
 
 The model lists the points of a query, vital or okay, and says for each relevant snippet which of them it
 supports. The measures are those of AutoNuggetizer (Pradeep et al. 2024), over the list of an engine instead
-of an answer: a point has the best support of the list, 1 for support, 0.5 for partial (0 in strict measures).
+of an answer. A point has the best support of the list: 1 for support, 0.5 for partial support (0 in strict
+measures).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -132,7 +132,7 @@ def _read_host(url: str) -> str | None:
 
 
 def _is_host(text: str, *, is_followed: bool) -> bool:
-    """Return whether a text without a scheme is a host; `is_followed` tells whether a path follows it."""
+    """Return whether a text without a scheme is a host; `is_followed` says whether a path follows it."""
     with suppress(ValueError):
         ip_address(text)
         return True
@@ -167,7 +167,7 @@ SiteGrade = Literal[1, 2, 3, 4, 5]
 
 @dataclass(frozen=True, slots=True)
 class SiteGrades:
-    """What the model says of a site; a grade is None where it cannot tell."""
+    """The class and the grades of a site by the model; a grade is None where the model gives none."""
 
     site_class: SiteClass
     authority: SiteGrade | None

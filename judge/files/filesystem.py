@@ -1,7 +1,7 @@
 """Functions that write and read files in folders that another person may have prepared.
 
-A run folder, a store or a folder of nights can come from another person, with symbolic links where judge is
-about to write, or with a FIFO or a device in the place of a file. No function here follows a link in the
+A run folder, a store or a folder of nights can come from another person. It can have symbolic links where
+judge is about to write, or a FIFO or a device in the place of a file. No function here follows a link in the
 last part of a path, except where its caller asks for it. Errors are OSError, except those of `hold_lock`.
 """
 
@@ -150,8 +150,8 @@ def _sync_folders(path: Path) -> None:
 def open_for_read(path: Path, *, follow: bool = False) -> IO[bytes]:
     """Return the regular file at `path`, open for reading.
 
-    Raises OSError for anything else, such as a FIFO or a device, without waiting for it; for a link, too,
-    unless `follow` is True, which is for files that the user names.
+    Raises OSError for anything else, such as a FIFO or a device, without waiting for it. Raises it for a
+    link, too, unless `follow` is True, which is for files that the user names.
     """
     _check_kind(path, path.stat(follow_symlinks=follow).st_mode)  # for a message that says what is there
     # Opening a FIFO would wait for a writer.
@@ -242,9 +242,9 @@ def explain_unusable(path: Path, problem: Message, error: OSError) -> InputError
 def hold_lock(lock: Path, path: Path, busy: Message, unusable: Message, wait: float = 0) -> Iterator[None]:
     """Hold the lock file `lock` for this process; its folder is made when absent.
 
-    Raises FileInUse with `busy` about `path` when another process holds it after `wait` seconds, InputError
-    with `unusable` and the system's reason when the file cannot be made; StoreError when the disk is full or
-    fails.
+    Raises FileInUse with `busy` about `path` when another process holds it after `wait` seconds. Raises
+    InputError with `unusable` and the system's reason when the file cannot be made, and StoreError when the
+    disk is full or fails.
     """
     from filelock import FileLock, Timeout  # slow to import, and `judge --help` needs no lock
 

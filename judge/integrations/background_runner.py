@@ -56,7 +56,7 @@ class Resources:
     client: ModelClient
     store: VerdictStore
     window: LeaseWindow
-    #: The store tells processes apart, not callers: two that ask the same at once would pay twice. A lock
+    #: The store distinguishes processes, not callers: two that ask the same at once would pay twice. A lock
     #: is there while a caller holds it or waits for it.
     locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 

@@ -77,7 +77,7 @@ class JudgeModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
 
 
 class SnippetVerdict(TypedDict):
-    """What the assessor said of the snippet at `rank`."""
+    """The verdict of the assessor on the snippet at `rank`."""
 
     rank: int
     verdict: Literal["yes", "no"]

@@ -1,9 +1,9 @@
 """Recognise a message in its English text, such as a remark that was read from the files of a run.
 
 Files hold messages in English, without their templates and values. A template that gives a text is found by
-its literal parts; what is between them are the values. The text can be from another person, so the time
-grows with its length only: a value ends where the next literal part first occurs outside quotation marks that
-the value begins with.
+its literal parts; what is between them are the values. The text can be from another person, so the time grows
+with its length only. A value ends where the next literal part first occurs outside quotation marks that the
+value begins with.
 """
 
 import re

@@ -133,7 +133,7 @@ class ErrorRule:
 
     `code` is searched in the server's code, `says` in its code and message; both are regular expressions
     without regard to case. `only_statuses` limits the row to these, since with others a server may repeat the
-    prompt. `hint` tells the user what to do.
+    prompt. `hint` says what the user can do.
     """
 
     kind: str

@@ -186,8 +186,8 @@ def _open_openai(name: str, access: ServerAccess, sampling: Sampling) -> LangCha
         max_retries=0,
         timeout=access.timeout,
         http_async_client=http,
-        # With a proxy in the environment, the package would warn that its own clients do not use it, or could
-        # not make the one that waits for each answer, which no call uses.
+        # With a proxy in the environment, the package would warn that its own clients do not use it. Or it
+        # could not make the client that waits for each answer, which no call uses.
         http_socket_options=(),
         http_client=openai.DefaultHttpxClient(trust_env=False),
         extra_body=thinking or None,

@@ -2,8 +2,8 @@
 
 A reranker scores how relevant a text is to a query. Its request holds one query and one text, and the reply
 is the score as it came; `RerankAssessor` turns scores into grades. A decision model is a language model that
-is asked for the grade alone: the log-probabilities of one token give the probability of each grade, and the
-grade is the most probable one.
+is asked for the grade alone. The log-probabilities of one token give the probability of each grade; the grade
+is the most probable one.
 """
 
 import asyncio

@@ -4,9 +4,9 @@ There are 64 canaries, half Chinese and half English, four per query, from a ful
 snippet. Some are between two grades on purpose: their grades change first.
 
 Under the same assessor, the grades that a pair got tonight and at the baseline are exchangeable. So each
-pair's grades are shuffled between both nights: repeats show how much each pair varies, and no model of
-flips is needed. Grades of a model vary more from night to night than between the repeats of one night, so
-the grades of a tolerated share of the pairs are moved by one in addition.
+pair's grades are shuffled between both nights: repeats show how much each pair varies, and no model of flips
+is needed. Grades of a model vary more from night to night than between the repeats of one night. So the
+grades of a tolerated share of the pairs are moved by one in addition.
 
 The canaries are judged in a run of their own, in the folder of the night and with a store of its own.
 """
@@ -72,7 +72,7 @@ class CanaryCheck:
     """What this night's canaries show: the `last` run of them, and how it compares with the baseline.
 
     The `reasons` of the `results` are of any run of the night. So are the `summaries`, the last one first.
-    `accepted` are new served model names that the options accept. `compares_with_baseline` tells whether a
+    `accepted` are new served model names that the options accept. `compares_with_baseline` says whether a
     canary has a grade both tonight and at the baseline.
     """
 

@@ -1,7 +1,7 @@
 """How the dataset of a night differs from that of the baseline: its queries, and what the engines answered.
 
 Only shared queries can be compared. In the sentences about engines, `errors` has the most frequent error of
-each engine that has one, and `is_collected` tells whether the night asked the engines.
+each engine that has one, and `is_collected` says whether the night asked the engines.
 """
 
 from __future__ import annotations

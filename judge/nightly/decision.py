@@ -21,9 +21,9 @@ class Evidence:
     `removed_engines` one for each engine that is only in the baseline. `possible_drops` name engines that may
     have become worse although the assessor changed. `command` continues the night. `to_accept` is the command
     that makes this night the baseline, or what to do where it cannot be it, "" where nothing was judged.
-    `query_drift` is None where nothing was compared. `are_settings_changed` tells whether the assessor is
+    `query_drift` is None where nothing was compared. `are_settings_changed` says whether the assessor is
     configured differently than at the baseline. `suspect_store` is the shared store where the verdicts show
-    another assessor and the canaries do not, else "". `is_stopped` tells whether the night ended after the
+    another assessor and the canaries do not, else "". `is_stopped` says whether the night ended after the
     canaries, which show drift.
     """
 

@@ -179,7 +179,7 @@ def _find_new_models(
 
 
 def collect_remarks(context: NightContext, judged_night: JudgedNight, evidence: Evidence) -> Iterator[str]:
-    """Yield what a reader must know besides the reasons of the decision."""
+    """Yield the remarks besides the reasons of the decision."""
     run, canaries = judged_night.run, judged_night.canaries
     if run:  # the reasons say why engines are unavailable
         engines = {

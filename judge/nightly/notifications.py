@@ -109,7 +109,7 @@ def _send(
 ) -> str:
     """Send the message to the webhook, unless it was sent before; return a line about that.
 
-    A message that differs in its link or language alone is the same: the page of a job has another address on
+    A message that differs in its link or language alone is the same. The page of a job has another address on
     each start, and a person who starts the night again can have another language than its schedule.
     """
     text = _make_text(webhook, environ, record.date.isoformat(), _list_lines(message))

@@ -79,7 +79,7 @@ _KEYS_OF_VERSION_1 = (
 class NightMean:
     """An engine's mean by one measure over `n` queries; None where no query has a value.
 
-    `pool_free` tells whether the value depends on this engine's results alone, so that nights compare.
+    `pool_free` says whether the value depends on this engine's results alone, so that nights compare.
     """
 
     mean: float | None
@@ -271,9 +271,9 @@ class EngineSettings:
 class NightRecord:
     """All that was measured and decided in a night.
 
-    A night is `finished` when the same command has nothing left to do, and `complete`, which the baseline
-    must be, when its pool was judged and no judgment or answer is missing; `missing` are the reasons about
-    those that are, which a file of an earlier version does not have. It is `stopped` when it ended after the
+    A night is `finished` when the same command has nothing left to do. It is `complete`, as the baseline must
+    be, when its pool was judged and no judgment or answer is missing. `missing` has the reasons about those
+    that are missing; a file of an earlier version does not have it. It is `stopped` when it ended after the
     canaries. `cost` is that of all its verdicts, `cost_total` what this night itself paid.
     `quarantined_store` names the store with the verdicts of an assessor that drifted, relative to the night's
     folder. `options_file` is the TOML file of its options, None in files of earlier versions.

@@ -286,8 +286,9 @@ def find_possible_drops(
 def transfer_grades(baseline: Sequence[Judgment], tonight: Sequence[Judgment]) -> list[Judgment]:
     """Return the judgments of the baseline with the grades of tonight; [] where no pair has both.
 
-    A pair that was not judged tonight gets the grade of one that was and had its grade at the baseline: each
-    of these in turn, so that such pairs have about the same mean. Labels of people do not change.
+    A pair that was not judged tonight gets the grade of a pair that was judged and had the same grade at the
+    baseline. Each of these is taken in turn, so that such pairs have about the same mean. Labels of people do
+    not change.
     """
     tonight_by_key = {(*judgment.key, judgment.repeat): judgment for judgment in tonight}
     both = [(judgment, tonight_by_key.get((*judgment.key, judgment.repeat))) for judgment in baseline]

@@ -7,9 +7,9 @@ In the folder of the nights, each name of a file says what is in it:
     verdicts.drifted-DAY.sqlite  quarantined: the verdicts of an assessor that drifted on DAY
     verdicts.backup-DAY.sqlite   what was shared until the assessor that drifted on DAY became the baseline
 
-A server can replace a model and keep its name, so a night does not judge in the shared store. What its
-canaries show when compared with those of the baseline decides where it judges (`choose_store`), and what the
-whole night shows where its verdicts go (`keep_verdicts`):
+A server can replace a model and keep its name, so a night does not judge in the shared store. The comparison
+of its canaries with those of the baseline decides where it judges (`choose_store`). The whole night decides
+where its verdicts go (`keep_verdicts`):
 
     canaries                  store of the pool                     without drift   with drift
     no drift, none tonight    own                                   to shared       nowhere
@@ -176,7 +176,7 @@ def _can_copy_shared(context: NightContext, identity: RunIdentity, canaries: Can
 def keep_verdicts(night: NightStores, judged_night: JudgedNight, *, has_drifted: bool) -> None:
     """Put the verdicts in the night's own store where the docstring of this module says.
 
-    `has_drifted` tells whether the night shows assessor drift. It can be incomplete: its verdicts were paid.
+    `has_drifted` says whether the night shows assessor drift. It can be incomplete: its verdicts were paid.
     """
     if judged_night.store != night.own:
         return

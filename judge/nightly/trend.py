@@ -54,7 +54,7 @@ class History:
 class NightTrend:
     """What happened on a night: its status and reasons, and what `changed` since the night before.
 
-    `breaks` tells whether its values are not comparable with those of the night before. `other_reasons` are
+    `breaks` says whether its values are not comparable with those of the night before. `other_reasons` are
     the reasons without those about the `regressed` engines, which come first.
     `nonsignificant_drops` are those of a `NightRecord`, `alpha` is the level of its regression test.
     """
@@ -92,7 +92,7 @@ class EngineTrend:
 class Trend:
     """The trend by one measure; values and `canaries` (the unchanged share) are in the order of `nights`.
 
-    `left_out` tells whether nights are not comparable and left out of the ends of trends.
+    `left_out` says whether nights are not comparable and left out of the ends of trends.
     """
 
     measure: str
@@ -275,7 +275,7 @@ def _make_engine_trend(
 def has_comparison(night: NightRecord, engine: str, measure: str) -> bool:
     """Return whether no answer that the comparison of an engine needs is missing on a night.
 
-    Where the measure is not tested, the other measures tell, and without a test the whole night does.
+    Where the measure is not tested, the other measures decide, and without a test the whole night does.
     """
     of_engine = [outcome for outcome in night.outcomes if outcome.engine == engine]
     own = [outcome for outcome in of_engine if outcome.measure == measure] or of_engine

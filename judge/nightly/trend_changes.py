@@ -122,8 +122,8 @@ def list_night_assessors(nights: Sequence[NightRecord]) -> list[str]:
     another one from the night on whose drift was accepted, which makes that night the baseline. Where the
     record of that night is missing, the assessor counts as another one, and so it does after drift where
     nothing is compared. Consecutive nights of drift have one assessor unless their verdicts are in different
-    stores. A baseline that is no night is of the last assessor with its name and prompts, and so are a night
-    that is compared with itself and one that is configured differently than its baseline.
+    stores. A baseline that is no night is of the last assessor with its name and prompts. So is a night that
+    is compared with itself, and one that is configured differently than its baseline.
     """
     accepted = {night.baseline.name for night in nights if night.baseline}
     assessor, is_unknown, assessors, assessor_of = "", False, list[str](), dict[str, str]()

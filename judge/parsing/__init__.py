@@ -1,7 +1,7 @@
 """Parsing of replies: how the text of a model becomes a verdict.
 
-An unreadable reply costs one more call, a wrong value makes the result wrong: in doubt, a reply is refused with
-ReplyParseError. A reply becomes a verdict in these steps:
+An unreadable reply costs one more call, but a wrong value makes the result wrong. So a reply that is not
+certain is refused with ReplyParseError. A reply becomes a verdict in these steps:
 
 1. `verdict`: a reply that is exactly as the prompts ask for it is parsed with the JSON of the standard library.
    Almost every reply ends here. Any other goes to `any_form`.

@@ -83,9 +83,9 @@ class _StatedGrade:
 def parse_labelled_lines(answer: str, scale: Scale, *, cut: bool) -> Verdict:
     """Return the verdict of an answer that holds no object.
 
-    Raise ReplyParseError: `refusal` when the answer declines, `truncated` when it was `cut`, `malformed` for
-    prose without a statement, `not_integer` or `not_a_grade` for a value that is not on the scale, `ambiguous`
-    when the rest of the answer contradicts the value.
+    Raise ReplyParseError: `refusal` when the answer declines, `truncated` when it was `cut`, and `malformed`
+    for prose without a statement. Other kinds are `not_integer` or `not_a_grade` for a value that is not on
+    the scale, and `ambiguous` when the rest of the answer contradicts the value.
     """
     if is_refusal(answer):
         raise ReplyParseError("refusal", f"the reply declines: {answer[:80]!r}")

@@ -1,8 +1,8 @@
-"""Reading a verdict from a damaged object: only when the place of the value leaves no doubt.
+"""Reading a verdict from a damaged object, only when the place of the value makes it certain.
 
-A reason may quote a verdict: {"reason": "it says "grade": 3 here", "grade": 0}. So all values that
-stand behind the key outside escaped quotes must agree, and one of them must stand where no reason
-can be: as the first member of the object, or as the last one before its end.
+A reason may quote a verdict: {"reason": "it says "grade": 3 here", "grade": 0}. So all values behind the key,
+outside escaped quotes, must agree. One of them must be where no reason can be: the first member of the
+object, or the last one before its end.
 """
 
 import re

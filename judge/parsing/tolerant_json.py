@@ -1,8 +1,8 @@
 """A tolerant JSON reader.
 
-It accepts any quote style, full-width punctuation, raw line breaks in strings, trailing commas, bare
-words and missing closers at the end of the text. Every string must still end where the grammar
-wants it to end: an object in which a quote is at the wrong place is not read here.
+It accepts any quote style, full-width punctuation, raw line breaks in strings, trailing commas, bare words
+and missing closers at the end of the text. Every string must still end where the grammar requires it: an
+object with a quote at the wrong place is not read here.
 """
 
 from __future__ import annotations

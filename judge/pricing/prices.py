@@ -127,7 +127,7 @@ def read_prices(table: Iterable[TomlTable], source: str) -> tuple[PriceRow, ...]
 class ListPrice:
     """The list price of an engine: US dollars per 1,000 queries of up to `LISTED_RESULTS` results.
 
-    The vendor's page `source` said so on the day `as_of`.
+    The vendor's page `source` had this price on the day `as_of`.
     """
 
     usd: float

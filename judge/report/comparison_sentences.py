@@ -1,4 +1,4 @@
-"""Sentences on how engines compare, for people who know no statistics.
+"""Sentences about the comparison of engines, for readers without knowledge of statistics.
 
 The terminal, the report and the notices make their sentences here, so that all of them say the same. `t` is
 the translator of a language.

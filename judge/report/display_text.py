@@ -181,7 +181,7 @@ def mark_row_name(label: str) -> Markup:
     """Return the label of a row escaped: its isolated names, or all of it, as names that fit into a column.
 
     A short name stays on its line. A longer one can break behind a mark such as `_` and behind a Chinese
-    character, never within a word; a word that is too long is shortened in the middle, and the tooltip has
+    character, never within a word. A word that is too long is shortened in the middle, and the tooltip has
     all of it.
     """
     return _mark_parts(label if ISOLATE in label else f"{ISOLATE}{label}{END}", _mark_name)

@@ -38,7 +38,7 @@ class NightBanner:
 
 @dataclass(frozen=True, slots=True)
 class ReportExtras:
-    """What a report shows besides the run: what labels say, how the run was asked, its night.
+    """What a report shows besides the run: agreement with labels, prompts, dataset and night.
 
     `prompts` are the names of the prompts by language, `dataset` the file and the digest of the dataset,
     `night` is about the night that the run belongs to. `min_coverage` is the share of pairs that must have a

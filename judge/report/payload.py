@@ -232,7 +232,7 @@ class PageQueries:
         queries, lines = self._queries, self._lines
         if len(lines) == len(queries):
             return PageData(list(lines.values()), self._pairs, len(queries), self._pairs, None)
-        # A query that turns out too large makes way for others, which are packed in the next round.
+        # A query that is too large is replaced by others, which are packed in the next round.
         while missing := _choose_queries(queries, self._limits).keys() - lines.keys():
             for index, entry in zip(sorted(missing), read_queries(missing), strict=True):
                 lines[index] = dump_script_json(pack_query(entry, self._summary))

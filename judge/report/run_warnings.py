@@ -349,7 +349,8 @@ def _describe_selftest(t: Translator, name: str, figures: SelfTestFigures) -> st
     )
 
 
-#: An assessor with a larger share of wrong grades in its self-test, for certain, is not reliable.
+#: An assessor is not reliable if the whole interval of a share of wrong grades in its self-test is above
+#: this.
 MAX_WRONG = 0.1
 
 

@@ -91,7 +91,7 @@ def remove_earlier_lists(folder: RunFolder, engines: Iterable[str]) -> None:
 def make_files_key(folder: RunFolder, run: JudgedRun, *, with_report: bool) -> str | None:
     """Return the key of what all files but the judgments follow from; None for a dataset that is not cached.
 
-    The judgments must be written. `with_report` tells whether the report is among these files.
+    The judgments must be written. `with_report` says whether the report is among these files.
     """
     if not run.pool.cache_key:
         return None

@@ -96,8 +96,8 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_parse_
 class RunFolder:
     """The folder of one run.
 
-    Every file is written beside its place and renamed into it, so that a reader sees the old or the
-    new one, never a half.
+    Every file is written under another name and renamed, so that a reader gets the old or the new file, never
+    a part.
     """
 
     def __init__(self, path: Path) -> None:

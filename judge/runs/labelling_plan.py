@@ -1,4 +1,4 @@
-"""The pairs that people label: drawing them, and their files, with what an assessor sees and nothing else.
+"""The pairs that people label: drawing them, and their files, which have the texts of the prompt alone.
 
 They have no engine, rank or verdict, and the order of pairs does not depend on these.
 `judge.dataset.label_files` reads the labels. Where single pairs were drawn, a JSON file beside the plan holds

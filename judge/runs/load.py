@@ -113,8 +113,8 @@ def find_store(folder: RunFolder, chosen: str | Path | None) -> Path:
     """Return the file of the verdict store: the one that the user has `chosen`, else that of the run.
 
     Where that is gone, it is the one beside the run. Raises InputError when config.json names a file in
-    another folder: the run can come from another person, who must not choose which store judge reads
-    and writes, and caches are beside a store.
+    another folder. The run can come from another person, who must not choose which store judge reads and
+    writes, and caches are beside a store.
     """
     if chosen:
         return Path(chosen)

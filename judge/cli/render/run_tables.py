@@ -86,7 +86,7 @@ def has_grades(result: RunResult) -> bool:
 
 
 def _iter_warnings(result: RunResult, printed: Container[str]) -> Iterator[str]:
-    """Yield what a reader must know before the means, without the warnings in `printed`."""
+    """Yield the sentences before the means, without the warnings in `printed`."""
     summary = result.summary
     yield run_warnings.warn_flagged(t, summary)
     yield from (t(line) for line in run_warnings.warn_without_results(summary) if line not in printed)
