@@ -235,7 +235,7 @@ def _check_scale_and_depth(runs: Mapping[str, JudgedRun]) -> None:
             if one != two:
                 raise InputError(
                     "{name} and {other} can't be compared: {what} is {value} in one and {other_value} in the"
-                    " other; judge both alike",
+                    " other; judge both with the same settings",
                     name=name,
                     other=other,
                     what=what,

@@ -335,7 +335,7 @@ def _find_shared_queries(assessor: LabelSet, people: LabelSet) -> Set[str]:
         first = min(query_ids)
         raise InputError(
             "{assessor} and {people} have no pair of query and document in common: for query {query!r},"
-            " {assessor} has {document!r} and {people} has {other!r}; name the documents alike in"
+            " {assessor} has {document!r} and {people} has {other!r}; use the same names of documents in"
             " both files, or compare labels of snippets with their run: judge agree RUN --qrels FILE",
             assessor=assessor.source,
             people=people.source,

@@ -134,7 +134,7 @@ def measures() -> None:
     from judge.measure.measures import MEASURE_KINDS, PARAMETERS
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in (t("measure"), t("what it says of one query"), t("source")):
+    for title in (t("measure"), t("meaning on one query"), t("source")):
         table.add_column(title, overflow="fold")
     for kind in MEASURE_KINDS.values():
         table.add_row(Text(kind.syntax), t(kind.meaning), t(kind.source))

@@ -185,7 +185,7 @@ def _check_allowed(name: str, module: str, class_name: str) -> None:
     is_community = module.partition(".")[0] in ("", "langchain_community")
     if is_community and any(word in full for word in _HIDE_ERRORS):
         raise InputError(
-            "langchain:{name} is refused: its results do not tell an outage from an empty answer, which"
+            "langchain:{name} is refused: its results are the same for an outage and an empty answer, which"
             " scores 0; use the engine searxng, or describe the service as an engine of your own, http:NAME",
             name=name,
         )

@@ -132,7 +132,9 @@ def _check_prompts(config: Config) -> None:
     """Raise InputError for an option about prompts with a model that has none, or has no reasons."""
     for name in config.mask_models():
         if config.examples is not None and name.startswith((LEXICAL, EXPECTED, RERANKER)):
-            raise InputError("{model} reads no prompt, so it sees no examples; omit --examples", model=name)
+            raise InputError(
+                "{model} reads no prompt, so examples have no effect; omit --examples", model=name
+            )
         if config.thinking and name.startswith((RERANKER, DECISION_MODEL)):
             raise InputError(
                 "{model} gives no reasons, so it cannot reason first; omit --thinking", model=name

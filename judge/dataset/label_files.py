@@ -250,7 +250,7 @@ def read_feedback(path: Path) -> Feedback:
             labels.setdefault(kind, []).append(Label(query_id, item, int(total > 0), place))
     if not labels:
         raise InputError(
-            "{file}: holds no feedback that says anything: the column 'feedback' is empty, or every item has"
+            "{file}: has no usable feedback: the column 'feedback' is empty, or every item has"
             " as many positive as negative events",
             file=path,
         )

@@ -381,7 +381,7 @@ def make_repeat_table(summary: Summary) -> ResultTable:
     ]
     sd = make_text("SD: the standard deviation of the means of the repeats")
     ends = [_find_ends(row.means) for row in rows]
-    icc = make_text("ICC: how alike an engine's values by query are in all repeats; 1 means equal")
+    icc = make_text("ICC: similarity of an engine's values by query in all repeats; 1 means equal")
     same = make_text(
         "same within 0.01: a p below 0.05 shows that the means of any two repeats differ by less than 0.01"
     )

@@ -160,8 +160,8 @@ def warn_flagged(t: Translator, summary: Summary) -> str:
     if effect is None or not effect.order_changes:
         return ""
     return t(
-        "Warning: the ranking depends on {pairs}, whose text seems to address the assessor or only repeats"
-        " the query.{details}",
+        "Warning: the order of the engines depends on {pairs}, whose text seems to address the"
+        " assessor or only repeats the query.{details}",
         pairs=_count_flagged(t, effect.pairs),
         details=_describe_swaps(t, effect) + _describe_winners(t, effect.winners),
     )

@@ -58,7 +58,7 @@ def test_the_sum_of_the_events_decides_by_kind(events: Path) -> None:
             "query_id,document,feedback\nq,,up\n",
             ":2: field 'document' is empty and the row has the feedback 'up'",
         ),
-        ("query_id,document,feedback\nq,d,\n", "holds no feedback that says anything"),
+        ("query_id,document,feedback\nq,d,\n", "has no usable feedback"),
         (
             "query_id,document,feedback\nq,d,up\nq,d,踩\n",
             "every item has as many positive as negative events",

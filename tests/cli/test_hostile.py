@@ -126,7 +126,7 @@ def test_a_run_whose_order_rests_on_flagged_snippets_says_so_first(tmp_path: Pat
     data = tmp_path / "rows.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     result = run_judge("run", data, "-m", "lexical", "--out", tmp_path / "run")
-    assert result.stdout.startswith("Warning: the ranking depends on 5 flagged pairs")
+    assert result.stdout.startswith("Warning: the order of the engines depends on 5 flagged pairs")
     content = read_summary(tmp_path / "run")["flagged_sensitivity"]
     assert (content["order_changes"], content["swapped"]) == (True, [["loud", "fair"]])
     assert (
@@ -135,5 +135,5 @@ def test_a_run_whose_order_rests_on_flagged_snippets_says_so_first(tmp_path: Pat
     compared = run_judge("compare", tmp_path / "run").stdout
     assert compared.startswith(result.stdout.splitlines()[0])
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert page.index("Warning: the ranking depends") < page.index("<table")
+    assert page.index("Warning: the order of the engines depends") < page.index("<table")
     assert "警告：引擎的次序取决于" in page

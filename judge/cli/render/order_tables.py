@@ -91,7 +91,7 @@ def describe_orders(agreement: LabelAgreement, measure: str) -> Iterator[str]:
         assessor=rank_means(t, orders.assessor, _MAX_NAMES),
     )
     yield t(
-        "how alike the two orders are: tau {tau:.4f}, where 1 is the same and -1 the reverse; tau-ap"
+        "similarity of the two orders: tau {tau:.4f}, where 1 is the same and -1 the reverse; tau-ap"
         " {tau_ap}{overlap}",
         tau=orders.tau.value,
         tau_ap=format_plain_number(orders.tau_ap, ".4f"),

@@ -136,7 +136,7 @@ def _iter_notes(trend: Trend) -> Iterator[str]:
     if trend.left_out:
         yield t(
             "first, last, min and max of an engine leave out nights that are incomplete or lack its answers,"
-            " that have other queries or engine settings than their baseline, or grades of another assessor"
+            " and nights with other queries, engine settings or assessors than the baseline"
         )
     costs = [night.cost_total_usd for night in trend.nights if night.cost_total_usd is not None]
     unknown = len(trend.nights) - len(costs)

@@ -201,7 +201,7 @@ def test_people_s_scale_can_be_said(tmp_path: Path) -> None:
     ("key", "says"),
     [
         (("r", "a"), "gpt and human have no query in common"),
-        (("q", "0f3a"), "for query 'q', gpt has 'a' and human has '0f3a'; name the documents alike"),
+        (("q", "0f3a"), "for query 'q', gpt has 'a' and human has '0f3a'; use the same names of documents"),
     ],
 )
 def test_files_without_a_pair_in_common_are_refused(key: tuple[str, str], says: str) -> None:

@@ -127,8 +127,8 @@ def test_an_outage_behind_a_wrapper_is_an_error_and_never_an_empty_answer(
             "tests.unit.collect.wrappers:Inherited",
             "langchain:Inherited is refused: .* use the engine searxng",
         ),
-        ("langchain_community.utilities:ArxivAPIWrapper", "do not tell an outage from an empty answer"),
-        ("langchain_community.retrievers:ArxivRetriever", "do not tell an outage from an empty answer"),
+        ("langchain_community.utilities:ArxivAPIWrapper", "are the same for an outage and an empty answer"),
+        ("langchain_community.retrievers:ArxivRetriever", "are the same for an outage and an empty answer"),
         ("langchain_community.retrievers:BreebsRetriever", "as an engine of your own, http:NAME"),
     ],
 )

@@ -34,7 +34,7 @@ from tests.unit.nightly.records import (
 
 _LEFT_OUT = (
     "first, last, min and max of an engine leave out nights that are incomplete or lack its answers,"
-    " that have other queries or engine settings than their baseline, or grades of another assessor"
+    " and nights with other queries, engine settings or assessors than the baseline"
 )
 
 

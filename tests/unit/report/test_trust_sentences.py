@@ -79,9 +79,9 @@ def test_a_swap_is_told_with_the_orders_of_all_three_ways() -> None:
     assert effect is not None
     text = build_text(warn_flagged, make_flagged_summary())
     assert text.en.startswith(
-        "Warning: the ranking depends on 3 flagged pairs, whose text seems to address the assessor or only"
-        " repeats the query. The order by MAP@10 of the engines that change places: a > b with their grades,"
-        " b > a with them counted as 0, "
+        "Warning: the order of the engines depends on 3 flagged pairs, whose text seems to address the"
+        " assessor or only repeats the query. The order by MAP@10 of the engines that change places: a > b"
+        " with their grades, b > a with them counted as 0, "
     )
     assert list_numbers(text.en) == list_numbers(text.zh)
     assert describe_flagged_effect(ENGLISH, make_flagged_summary()) == ""
@@ -90,7 +90,7 @@ def test_a_swap_is_told_with_the_orders_of_all_three_ways() -> None:
 def test_another_winner_alone_is_told_as_well() -> None:
     summary = make_flagged_summary(swapped=(), winners=FlaggedWinners("a", None, "a"))
     text = warn_flagged(ENGLISH, summary)
-    assert "the ranking depends on 3 flagged pairs" in text
+    assert "the order of the engines depends on 3 flagged pairs" in text
     assert "a with their grades, none with them counted as 0, a with them left out" in text
 
 
