@@ -59,11 +59,11 @@ def run(
 ) -> RunResult:
     """Judge `data` with `model`, score every engine and write the run's folder.
 
-    `data` is a file, a DataFrame or an iterable of rows, one a result; `options` are those of
-    `judge.Config` (`scale="binary"`, `repeats=3`, `out="runs/mine"`, …), over those of the TOML file
-    `config`. `model` is None where that file names it, `data` where it does or where `topics`, `docs` and
-    `trec_runs` are given. Works where an event loop is running (notebooks). Raises InputError, StoreError
-    and Interrupted; a `RunResult` with `incomplete` set has unjudged pairs.
+    `data` is a file, a DataFrame, or an iterable of rows, one for each result. `options` are those of
+    `judge.Config` (`scale="binary"`, `repeats=3`, `out="runs/mine"`, …); they take precedence over those in
+    the TOML file `config`. Pass None for `model` or `data` if that file names it. Pass None for `data`, too,
+    with `topics`, `docs` and `trec_runs`. Works where an event loop is running (notebooks). Raises
+    InputError, StoreError and Interrupted; a `RunResult` with `incomplete` set has unjudged pairs.
     """
     from judge import pipeline
     from judge.config.run import Config
@@ -98,13 +98,12 @@ def score(
     """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
 
     A text can name several measures, with spaces between them. `dimensions` such as "diversity" are measured,
-    too, without a call; `judge.run` measures those that ask a model. Those that have an option are named by
-    it: `costs` {engine: USD per 1,000 queries}, `weights` {part: weight}, `embeddings` such as "lsa", of
-    which only those of a server need calls, at the address `base_url` instead of the provider's, and a file
-    of `feedback`. Embeddings are cached beside `store`, None for the verdict store of the run. With `save`
-    the run's files change, and the first measure decides from then on. Raises InputError when `run` is not a
-    finished run, its files do not fit together, an option or a dimension is unknown, or a dimension asks a
-    model.
+    too, without a call; `judge.run` measures those that ask a model. Four dimensions have an option of their
+    own: `costs` {engine: USD per 1,000 queries}, `weights` {part: weight}, a file of `feedback`, and
+    `embeddings` such as "lsa". Embeddings of a server need calls, at the address `base_url` if it is not the
+    provider's. They are cached beside `store`, None for the verdict store of the run. With `save` the run's
+    files change, and the first measure decides from then on. Raises InputError when `run` is not a finished
+    run, its files do not fit together, an option or a dimension is unknown, or a dimension asks a model.
     """
     if not isinstance(save, bool | np.bool_):
         raise InputError("save is {value!r:.80}, not True or False", value=save)
@@ -268,10 +267,10 @@ def compare_lists(
 ) -> DimensionSummary:
     """Ask which of the lists of the engines `a` and `b` is better, on each query and in both orders.
 
-    `model` None takes the first model of the run, at the address `base_url` if the run names one; `options`
-    are those of `judge.Config`. The result becomes a dimension of the run, in its files. Raises InputError
-    for a folder that cannot be read, and RunIncomplete when asking stopped or too few questions have an
-    answer.
+    With `model` None, the first model of the run is asked; if the run used an address, `base_url` must name
+    it again. `options` are those of `judge.Config`. The result becomes a dimension of the run, in its files.
+    Raises InputError for a folder that cannot be read, and RunIncomplete when asking stopped or too few
+    questions have an answer.
     """
     from judge import list_comparison
     from judge.config.run import Config

@@ -6,8 +6,8 @@
 
 Retries, the verdict store and the ledger are those of judge. An unjudged snippet is an error, not a zero.
 
-DeepEval calls from threads, from loops and from neither. So a model of judge has one event loop in one
-background thread, with the client and the store that belong to it, and all callers share what was paid.
+DeepEval calls from threads, from event loops, and from neither. So a model of judge has one event loop in one
+background thread, with its own client and store. All callers share the verdicts that were paid.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The record of a finished run: what Python callers get, and what the files are written from."""
+"""The record of a finished run: Python callers get it, and the files are written from it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _NOT_NUMBERS = frozenset({"winner", "ci95", "bounds", "robust"})
 class RunResult(JudgedRun):
     """A finished run: a judged run with its summary.
 
-    `summary` is what summary.json holds. `computed_scores` are None where it was read from there.
-    `incomplete` says why too many pairs are unjudged and what to do, else it is None. `calls_made` is about
-    this execution alone: scoring again makes none.
+    `summary` is the content of summary.json. `computed_scores` are None where the summary was read from this
+    file. `incomplete` says why too many pairs are unjudged and what to do, else it is None. `calls_made` is
+    about this execution alone: scoring again makes none.
     """
 
     folder: Path
