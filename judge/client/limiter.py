@@ -55,7 +55,8 @@ class AdaptiveLimiter:
         self._failures = 0
         self._has_verdict = self._releases_waiters = False
         self._first_sent_at: float | None = None
-        self._answered_at = self._failed_at = -inf
+        #: When the last answer came, and when the last probe failed.
+        self.answered_at = self._failed_at = -inf
         self._outage_since: float | None = None
         #: Those that wait for a permit: for a first request, and for one more of the same pair.
         self._waiters, self._repeaters = deque[_Waiter](), deque[_Waiter]()
@@ -98,23 +99,33 @@ class AdaptiveLimiter:
     def record_response(self, permit: Permit) -> None:
         """Record that the server answered: with a success, or with an error of this request alone."""
         self._outage_since = None
-        self._answered_at = _read_clock()
+        self.answered_at = _read_clock()
         if self.circuit is Circuit.CLOSED:
             self._failures = 0
             self._estimator.record_response()
         elif permit.number >= self._epoch_start:
-            self._start_epoch(self._answered_at)
+            self._start_epoch(self.answered_at)
             self.circuit = Circuit.CLOSED
-            self._estimator.start(self._answered_at, self._epoch_start, self._answered_at - permit.sent_at)
+            self._estimator.start(self.answered_at, self._epoch_start, self.answered_at - permit.sent_at)
         else:
             self._estimator.record_late_response()
         self._admit()
 
-    def record_failure(self, permit: Permit, retry_after: float | None = None, *, throttled: bool) -> None:
+    def record_failure(
+        self,
+        permit: Permit,
+        retry_after: float | None = None,
+        *,
+        throttled: bool,
+        concerns_pair: bool = False,
+    ) -> None:
         """Record that no answer came, or that the server throttled the request.
 
-        The server may ask to wait `retry_after` seconds.
+        The server may ask to wait `retry_after` seconds. With `concerns_pair`, the server answers requests of
+        other pairs: the failure opens no circuit.
         """
+        if concerns_pair and self.circuit is Circuit.CLOSED and not throttled:
+            return
         now = _read_clock()
         wait = min(retry_after or 0.0, self._max_wait)
         if throttled:
@@ -163,7 +174,7 @@ class AdaptiveLimiter:
         """Return the seconds since the last answer while requests are in flight, 0 with none in flight."""
         if not self.in_flight or self._first_sent_at is None:
             return 0.0
-        return _read_clock() - max(self._first_sent_at, self._answered_at)
+        return _read_clock() - max(self._first_sent_at, self.answered_at)
 
     def measure_time_until_open(self) -> float:
         """Return the seconds until the pause of the server ends, 0 without one."""

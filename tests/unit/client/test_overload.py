@@ -237,6 +237,18 @@ def test_an_outage_without_end_stops_the_run_after_max_wait() -> None:
     assert len(down) <= 64 + 600 / 5 + 10
 
 
+@pytest.mark.parametrize("distance", [75, 15])
+def test_pairs_for_which_the_server_always_fails_take_no_time_from_the_others(distance: int) -> None:
+    failing = [str(number) for number in range(0, 600, distance)]
+    server = LimitedServer(Capacity(), return_half_a_second, failed_prompts=failing)
+    result = simulate(server, 600, LIMITS)
+    assert result.stop_reason is None
+    assert result.errors == {"server_error": len(failing)}
+    assert len(result.log) == 600 + 4 * len(failing)
+    # Four waits of 0.5, 1, 2 and 4 seconds and up to half a second more, after a run of 6 seconds.
+    assert result.seconds <= 20
+
+
 def test_retries_are_few_at_a_server_that_fails_half_of_the_time() -> None:
     result = simulate(LimitedServer(Capacity(), return_half_a_second, failure_share=0.25), 1000, LIMITS)
     failed = sum(request.outcome == "failed" for request in result.log)
