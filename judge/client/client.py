@@ -22,6 +22,7 @@ from judge.errors import (
     RequestRejected,
     RetryableError,
     RunIncomplete,
+    TimedOut,
 )
 from judge.messages import Message
 from judge.models.providers import Model
@@ -100,9 +101,12 @@ class PairPermit:
         self._is_used = True
         self.recorder.begin_call()
 
-    def record_failure(self, permit: Permit, retry_after: float | None, *, throttled: bool) -> None:
-        """Tell the limiter that the request of `permit` failed, and whether other pairs get answers."""
-        self._limiter.record_failure(permit, retry_after, throttled=throttled, concerns_pair=self.fails_alone)
+    def record_failure(self, permit: Permit, error: RetryableError, *, throttled: bool) -> None:
+        """Tell the limiter that the request of `permit` failed, and whether the pair fails alone."""
+        if not (isinstance(error, TimedOut) and self._limiter.record_timeout(permit)):
+            self._limiter.record_failure(
+                permit, error.retry_after, throttled=throttled, concerns_pair=self.fails_alone
+            )
         self._failed_at = min(self._failed_at, asyncio.get_running_loop().time())
 
     async def sleep(self, seconds: float) -> None:
@@ -171,6 +175,24 @@ class ModelClient:
             return Message("")
         return Message("waiting for an answer from {host}, {seconds:.0f} s", host=host, seconds=since)
 
+    def describe_timeouts(self) -> list[Message]:
+        """Return a warning when the server answered others while requests timed out."""
+        queue = self.limiter.queue
+        if not queue.timeouts:
+            return []
+        return [
+            Message(
+                "{endpoint!r} gave no answer to {count:,} requests within {seconds:.0f} s, while it answered"
+                " others: it seems to work on few requests at the same time. judge lowered the concurrency to"
+                " {limit}, and sent these requests again. To avoid timeouts, run with"
+                " --concurrency {limit} or a longer --timeout",
+                endpoint=self.server_name,
+                count=queue.timeouts,
+                seconds=queue.timeout,
+                limit=int(queue.lowest_limit),
+            )
+        ]
+
     async def complete(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Return the completion of `prompt`.
 
@@ -238,7 +260,7 @@ class ModelClient:
             throttled = error.kind == "rate_limit" or error.retry_after is not None
             # Without retries, the run does not wait for a server that fails.
             if throttled or self.limits.attempts > 1:
-                pair.record_failure(permit, error.retry_after, throttled=throttled)
+                pair.record_failure(permit, error, throttled=throttled)
         if (reason := self.availability.record_error(error)) is not None:
             raise RunIncomplete(
                 "{reason}, then {again}; all judgments are saved", reason=reason, again=RUN_AGAIN
