@@ -46,7 +46,8 @@ class JudgingResult:
 
     `graded` of them have a grade, `failures` are those without one. `cost` is what they cost since they were
     first asked for. `stopped` is the reason when pairs have no judgment, `in_batches` the number of those in
-    batches that the server has, and that have not ended. `warnings` are about the store and batches.
+    batches that the server has, and that have not ended. `warnings` are about the store, batches and
+    timeouts.
     """
 
     judgments: Sequence[Judgment]
@@ -172,6 +173,7 @@ async def judge_pairs(
         warnings=(
             *_describe_corrupt(store, store.corrupt_keys[known_corrupt:]),
             *(batch_runner.warnings if batch_runner else ()),
+            *client.describe_timeouts(),
         ),
         in_batches=store.batches.count_in_created(plan.iter_keys(log.find_missing_indices())),
     )

@@ -229,7 +229,9 @@ class PairRunner:
             if isinstance(answer, StoredVerdict):
                 self.client.limiter.record_verdict()
                 self._failures.reset()
-            elif reason := self._failures.count(answer, request.assignment.pair.query.id, number):
+            elif reason := self._failures.count(
+                answer, request.assignment.pair.query.id, number, fails_alone=permit.fails_alone
+            ):
                 self.client.cancel_token.cancel(reason)
         return answer
 
@@ -267,12 +269,15 @@ class ConsecutiveFailures:
         #: The query of each rejected pair.
         self._rejected_queries = list[str]()
 
-    def count(self, failure: Failure, query_id: str, number: int) -> RunIncomplete | None:
+    def count(
+        self, failure: Failure, query_id: str, number: int, *, fails_alone: bool = False
+    ) -> RunIncomplete | None:
         """Count `failure` of a pair of a query, and return why the run should stop, None where it continues.
 
         `number` counts the pairs as they start. Pairs that are asked again end one after the other: in that
         order, they are not in a row. Where a request was accepted, a rejection concerns its pair. Where none
-        was, the server may reject all pairs of the first queries.
+        was, the server may reject all pairs of the first queries. A pair that `fails_alone`, while the server
+        answers others, ends after them because it is asked again: its error does not count.
         """
         is_rejection = failure.kind in _PAIR_ERRORS
         if failure.kind not in _ADVICE or (is_rejection and self._client.availability.has_completion):
@@ -280,7 +285,7 @@ class ConsecutiveFailures:
             self._rejected_queries.clear()
         elif is_rejection:
             self._rejected_queries.append(query_id)
-        else:
+        elif not fails_alone:
             self._failed += 1
         count = len(self._rejected_queries) if is_rejection else self._failed
         if failure.kind in PARSE_ERROR_KINDS:

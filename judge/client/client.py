@@ -3,6 +3,8 @@
 complete (with retries) → _complete_with_negotiation → _complete_with_spend_limit → model.complete
 """
 
+import asyncio
+from math import inf
 from typing import Protocol, Self
 from urllib.parse import urlsplit
 
@@ -20,6 +22,7 @@ from judge.errors import (
     RequestRejected,
     RetryableError,
     RunIncomplete,
+    TimedOut,
 )
 from judge.messages import Message
 from judge.models.providers import Model
@@ -67,6 +70,13 @@ class PairPermit:
         self._is_used = False
         #: Whether the pair had a permit before: the limiter treats a pair's first request differently.
         self._had_permit = False
+        #: When a request of the pair failed first.
+        self._failed_at = inf
+
+    @property
+    def fails_alone(self) -> bool:
+        """Whether the server answered requests of other pairs since the first one of this pair failed."""
+        return self._limiter.answered_at > self._failed_at
 
     def __enter__(self) -> Self:
         return self
@@ -90,6 +100,14 @@ class PairPermit:
         """Record that a request is sent now, which uses the permit."""
         self._is_used = True
         self.recorder.begin_call()
+
+    def record_failure(self, permit: Permit, error: RetryableError, *, throttled: bool) -> None:
+        """Tell the limiter that the request of `permit` failed, and whether the pair fails alone."""
+        if not (isinstance(error, TimedOut) and self._limiter.record_timeout(permit)):
+            self._limiter.record_failure(
+                permit, error.retry_after, throttled=throttled, concerns_pair=self.fails_alone
+            )
+        self._failed_at = min(self._failed_at, asyncio.get_running_loop().time())
 
     async def sleep(self, seconds: float) -> None:
         """Wait without a permit."""
@@ -157,6 +175,24 @@ class ModelClient:
             return Message("")
         return Message("waiting for an answer from {host}, {seconds:.0f} s", host=host, seconds=since)
 
+    def describe_timeouts(self) -> list[Message]:
+        """Return a warning when the server answered others while requests timed out."""
+        queue = self.limiter.queue
+        if not queue.timeouts:
+            return []
+        return [
+            Message(
+                "{endpoint!r} gave no answer to {count:,} requests within {seconds:.0f} s, while it answered"
+                " others: it seems to work on few requests at the same time. judge lowered the concurrency to"
+                " {limit}, and sent these requests again. To avoid timeouts, run with"
+                " --concurrency {limit} or a longer --timeout",
+                endpoint=self.server_name,
+                count=queue.timeouts,
+                seconds=queue.timeout,
+                limit=int(queue.lowest_limit),
+            )
+        ]
+
     async def complete(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Return the completion of `prompt`.
 
@@ -203,7 +239,7 @@ class ModelClient:
             call = Call(ANSWERED, completion.usage)
         except CallError as error:
             call = make_failed_call(error)
-            self._record_error(error, current)
+            self._record_error(error, permit, current)
             raise
         finally:
             if is_call:
@@ -214,7 +250,7 @@ class ModelClient:
         self.limiter.record_response(current)
         return completion
 
-    def _record_error(self, error: CallError, permit: Permit) -> None:
+    def _record_error(self, error: CallError, pair: PairPermit, permit: Permit) -> None:
         """Report `error` to cancel token and limiter; raise RunIncomplete when the server is unavailable."""
         if isinstance(error, AccountError):
             self.cancel_token.cancel(error)  # at once, before another pair gets the permit
@@ -224,7 +260,7 @@ class ModelClient:
             throttled = error.kind == "rate_limit" or error.retry_after is not None
             # Without retries, the run does not wait for a server that fails.
             if throttled or self.limits.attempts > 1:
-                self.limiter.record_failure(permit, error.retry_after, throttled=throttled)
+                pair.record_failure(permit, error, throttled=throttled)
         if (reason := self.availability.record_error(error)) is not None:
             raise RunIncomplete(
                 "{reason}, then {again}; all judgments are saved", reason=reason, again=RUN_AGAIN

@@ -5,7 +5,7 @@ After a failure before the first answer, one request at a time is sent. So a wro
 model costs few requests. `skip_probes` leaves this out for a server that gave verdicts in an earlier run.
 When a server that answered fails again and again, the circuit opens: single probe requests follow each other
 at growing intervals until one is answered. `judge.client.rate_estimator` estimates the rate and the
-concurrency.
+concurrency of a server that throttles, `QueueEstimator` the concurrency of one that lets requests wait.
 """
 
 import asyncio
@@ -35,6 +35,31 @@ class Circuit(Enum):
     OPEN = auto()
 
 
+class QueueEstimator:
+    """Estimates at which concurrency a server that lets requests wait answers them before they time out."""
+
+    def __init__(self) -> None:
+        #: The concurrency now and the lowest one, inf while the server answers all requests in time.
+        self.limit = self.lowest_limit = inf
+        #: The requests that timed out while the server answered others, and the seconds after which one did.
+        self.timeouts, self.timeout = 0, 0.0
+
+    def record_timeout(self, seconds: float, answers: int) -> None:
+        """Record that a request timed out after `seconds`, while the server gave `answers` to others.
+
+        As many requests in flight would have been answered just in time (Little's law); half as many wait
+        half as long.
+        """
+        self.timeouts, self.timeout = self.timeouts + 1, seconds
+        self.limit = min(self.limit, max(1.0, answers / 2))
+        self.lowest_limit = min(self.lowest_limit, self.limit)
+
+    def record_response(self, seconds: float) -> None:
+        """Record that a request was answered after `seconds`: soon enough for one more at the same time."""
+        if seconds < self.timeout / 4:
+            self.limit += 1
+
+
 class AdaptiveLimiter:
     """Grants a `Permit` for each request; the caller reports how it ended, and releases the permit.
 
@@ -55,7 +80,10 @@ class AdaptiveLimiter:
         self._failures = 0
         self._has_verdict = self._releases_waiters = False
         self._first_sent_at: float | None = None
-        self._answered_at = self._failed_at = -inf
+        self._answers = 0
+        self.queue = QueueEstimator()
+        #: When the last answer came, and when the last probe failed.
+        self.answered_at = self._failed_at = -inf
         self._outage_since: float | None = None
         #: Those that wait for a permit: for a first request, and for one more of the same pair.
         self._waiters, self._repeaters = deque[_Waiter](), deque[_Waiter]()
@@ -98,23 +126,35 @@ class AdaptiveLimiter:
     def record_response(self, permit: Permit) -> None:
         """Record that the server answered: with a success, or with an error of this request alone."""
         self._outage_since = None
-        self._answered_at = _read_clock()
+        self.answered_at = _read_clock()
+        self._answers += 1
+        self.queue.record_response(self.answered_at - permit.sent_at)
         if self.circuit is Circuit.CLOSED:
             self._failures = 0
             self._estimator.record_response()
         elif permit.number >= self._epoch_start:
-            self._start_epoch(self._answered_at)
+            self._start_epoch(self.answered_at)
             self.circuit = Circuit.CLOSED
-            self._estimator.start(self._answered_at, self._epoch_start, self._answered_at - permit.sent_at)
+            self._estimator.start(self.answered_at, self._epoch_start, self.answered_at - permit.sent_at)
         else:
             self._estimator.record_late_response()
         self._admit()
 
-    def record_failure(self, permit: Permit, retry_after: float | None = None, *, throttled: bool) -> None:
+    def record_failure(
+        self,
+        permit: Permit,
+        retry_after: float | None = None,
+        *,
+        throttled: bool,
+        concerns_pair: bool = False,
+    ) -> None:
         """Record that no answer came, or that the server throttled the request.
 
-        The server may ask to wait `retry_after` seconds.
+        The server may ask to wait `retry_after` seconds. With `concerns_pair`, the server answers requests of
+        other pairs: the failure opens no circuit.
         """
+        if concerns_pair and self.circuit is Circuit.CLOSED and not throttled:
+            return
         now = _read_clock()
         wait = min(retry_after or 0.0, self._max_wait)
         if throttled:
@@ -136,6 +176,19 @@ class AdaptiveLimiter:
             if self._failures >= _OUTAGE_FAILURES:
                 self._open_circuit(now + max(wait, _PROBE_INTERVAL))
 
+    def record_timeout(self, permit: Permit) -> bool:
+        """Return True for a request that timed out in the queue of the server, and record that.
+
+        Meanwhile the server answered others, which it still does, but not all that were in flight before it.
+        """
+        now = _read_clock()
+        seconds, answers = now - permit.sent_at, self._answers - permit.answers
+        is_answering = self.circuit is Circuit.CLOSED and now - self.answered_at < seconds / 2
+        is_queued = is_answering and 0 < answers < permit.in_flight
+        if is_queued:
+            self.queue.record_timeout(seconds, answers)
+        return is_queued
+
     def record_verdict(self) -> None:
         """Lift the limit on the first requests: a reply contained a verdict."""
         if not self._has_verdict:
@@ -150,8 +203,8 @@ class AdaptiveLimiter:
 
     @property
     def was_slowed_down(self) -> bool:
-        """Whether throttling lowered the rate or the concurrency."""
-        return not self._estimator.slow_start
+        """Whether throttling or timeouts lowered the rate or the concurrency."""
+        return not self._estimator.slow_start or self.queue.timeouts > 0
 
     def measure_outage(self) -> float:
         """Return the seconds since the first failure while the circuit is not closed, else 0."""
@@ -163,7 +216,7 @@ class AdaptiveLimiter:
         """Return the seconds since the last answer while requests are in flight, 0 with none in flight."""
         if not self.in_flight or self._first_sent_at is None:
             return 0.0
-        return _read_clock() - max(self._first_sent_at, self._answered_at)
+        return _read_clock() - max(self._first_sent_at, self.answered_at)
 
     def measure_time_until_open(self) -> float:
         """Return the seconds until the pause of the server ends, 0 without one."""
@@ -219,7 +272,7 @@ class AdaptiveLimiter:
 
     def _find_next_time(self) -> float:
         """Return when the next request may be sent, as far as is known now."""
-        limit = self._estimator.limit
+        limit = min(self._estimator.limit, self.queue.limit)
         few = min(limit, UNCONFIRMED_CONCURRENCY)
         if self.circuit is Circuit.CLOSED:
             is_below_limit = self.in_flight + 1 <= (limit if self._has_verdict else few)
@@ -235,7 +288,7 @@ class AdaptiveLimiter:
     def _grant(self, now: float) -> Permit:
         self.in_flight += 1
         self._count += 1
-        permit = Permit(self._count, now, self.in_flight)
+        permit = Permit(self._count, now, self.in_flight, answers=self._answers)
         if self._first_sent_at is None:
             self._first_sent_at = permit.sent_at
         if self.circuit is not Circuit.CLOSED:

@@ -73,13 +73,14 @@ class Permit:
     """The right to send one request, and what the limiter needs of this request.
 
     `number` counts requests, `sent_at` is in seconds of the loop's clock, `in_flight` counts the requests in
-    flight, with this one.
+    flight, with this one, and `answers` those that were answered before.
     """
 
     number: int
     sent_at: float
     in_flight: int
     throttled: bool = False
+    answers: int = 0
 
 
 class RateEstimator:

@@ -9,7 +9,7 @@ import json
 import math
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from email.utils import formatdate
 
@@ -111,7 +111,8 @@ class LimitedServer:
     It replies by `make_reply` after `latency(rng)` seconds. `retry_after_format` and `refusal_body` give the
     headers and the body of a 429. During `outages` (start and end in seconds after the first request), it
     replies with `outage_reply`. At random, it answers a share of `failure_share` with a 500, closes the
-    connection of as many, and refuses a share of `refusal_share` for a second.
+    connection of as many, and refuses a share of `refusal_share` for a second. It answers each of
+    `failed_prompts` with a 500.
     """
 
     capacity: Capacity
@@ -123,6 +124,7 @@ class LimitedServer:
     outage_reply: Reply = field(default_factory=lambda: Reply(status=503, body="down"))
     failure_share: float = 0.0
     refusal_share: float = 0.0
+    failed_prompts: Container[str] = ()
     clock: Callable[[], float] = time.monotonic
     started_at: float | None = None
     log: list[Request] = field(default_factory=list)
@@ -146,6 +148,8 @@ class LimitedServer:
             retry_after = 0.0 if self.retry_after_format is format_unreadably else wait
             reply = Reply(status=429, headers=self.retry_after_format(wait), body=self.refusal_body)
             return "refused", retry_after, reply
+        if chat_request.prompt in self.failed_prompts:
+            return "failed", 0.0, Reply(status=500, body="oops", delay=latency)
         if self.rng.random() < 2 * self.failure_share:
             reset = self.rng.random() < 0.5
             return "failed", 0.0, Reply(status=500, body="oops", reset=reset, delay=latency)

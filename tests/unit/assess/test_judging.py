@@ -29,6 +29,7 @@ from judge.models.lexical import LexicalModel
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
 from judge.store.store import Failure, VerdictOrFailure, VerdictStore
+from tests.support import virtual_time
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 from tests.support.factories import make_rows
@@ -174,6 +175,28 @@ def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
     assert model.calls == result.cost.calls <= max_calls
 
 
+class PartlyFailingModel(ConstantModel):
+    """A model whose server fails for every snippet of the best rank, for ever."""
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        completion = await super().complete(prompt)
+        if ".1 grade" in prompt.user:
+            raise RetryableError("server_error", "oops")
+        return completion
+
+
+def test_pairs_for_which_the_server_fails_alone_do_not_stop_the_others(tmp_path: Path) -> None:
+    model = PartlyFailingModel('{"reason": "it answers", "grade": 2}')
+    assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
+    client = ModelClient(model, RequestLimits(64, 5, 600, 1), CancelToken())
+    pool = build_pool(read_dataset(make_rows(40, 1, 10), lang="auto", max_chars=4000), 10)
+    with VerdictStore(tmp_path / "v.sqlite") as store:
+        result = virtual_time.run(judge_pool(pool, assessor, store, client, ProgressListener()))
+    assert result.stopped is None
+    assert [judgment.grade for judgment in result.judgments].count(None) == 40
+    assert result.cost.calls == 360 + 5 * 40
+
+
 def test_refused_pairs_of_a_first_query_are_not_counted_with_errors_of_the_server() -> None:
     client = ModelClient(ConstantModel(""), RequestLimits(64, 3, 600, 1), CancelToken())
     failures = ConsecutiveFailures(client)
@@ -186,6 +209,8 @@ def test_refused_pairs_of_a_first_query_are_not_counted_with_errors_of_the_serve
     assert failures.count(refused, "q2", 70) is None
     assert "42 requests in a row failed with 'bad_request'" in str(failures.count(refused, "q3", 71))
     failures.reset()
+    alone = [failures.count(failed, "q3", number, fails_alone=True) for number in range(100, 140)]
+    assert alone == [None] * 40
     assert failures.count(refused, "q4", 72) is failures.count(failed, "q4", 73) is None
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient, PairPermit
 from judge.client.retry import RequestLimits
-from judge.errors import CallError, RetryableError, RunIncomplete
+from judge.errors import CallError, RetryableError, RunIncomplete, TimedOut
 from judge.models.http_responses import read_retry_after
 from judge.records import GRADED, Call, Completion, Prompt, Usage
 from tests.fault_injection.servers import LimitedServer, Request
@@ -36,20 +37,30 @@ class CallList:
 
 
 class SimulatedModel:
-    """A model behind `server`, in virtual time."""
+    """A model behind `server`, in virtual time; it works on `slots` requests, and lets others wait.
+
+    A request times out after a minute.
+    """
 
     name = endpoint = "simulated"
     is_local = False
     params: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, server: Callable[[ChatRequest], Reply], refusal_delay: float) -> None:
+    def __init__(
+        self, server: Callable[[ChatRequest], Reply], refusal_delay: float, slots: int | None = None
+    ) -> None:
         self._server = server
         self._refusal_delay = refusal_delay
+        self._slots = asyncio.Semaphore(slots) if slots else nullcontext()
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Send the user message of `prompt` to the server; raise RetryableError for an error."""
         reply = self._server(ChatRequest("", {}, None, prompt.user, 0, 0))
-        await asyncio.sleep(self._refusal_delay + reply.delay)
+        try:
+            async with asyncio.timeout(60), self._slots:
+                await asyncio.sleep(self._refusal_delay + reply.delay)
+        except TimeoutError:
+            raise TimedOut("no answer within 60 s") from None
         if reply.status != 200 or reply.reset:
             kind = "rate_limit" if reply.status == 429 else "server_error"
             raise RetryableError(kind, "simulated", retry_after=read_retry_after(reply.headers))
@@ -93,13 +104,17 @@ class SilentModel(ScriptedModel):
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """The result of a simulated run: virtual seconds, the server's log, the errors of pairs by their kind."""
+    """The result of a simulated run: virtual seconds, the server's log, the errors of pairs by their kind.
+
+    `warnings` are those of the client.
+    """
 
     pairs: int
     seconds: float
     log: list[Request]
     errors: Counter[str]
     stop_reason: RunIncomplete | None
+    warnings: Sequence[str]
 
     @property
     def rate(self) -> float:
@@ -118,17 +133,21 @@ def make_prompt(text: str) -> Prompt:
 
 
 def simulate(
-    server: LimitedServer, pairs: int, limits: RequestLimits, refusal_delay: float = 0.002
+    server: LimitedServer,
+    pairs: int,
+    limits: RequestLimits,
+    refusal_delay: float = 0.002,
+    slots: int | None = None,
 ) -> SimulationResult:
     """Run `pairs` against `server`, with as many workers as a real run, and return the result.
 
-    A refusal takes `refusal_delay` seconds.
+    A refusal takes `refusal_delay` seconds. The server works on at most `slots` requests at the same time.
     """
 
     async def run_client() -> SimulationResult:
         loop = asyncio.get_running_loop()
         server.clock = loop.time
-        client = ModelClient(SimulatedModel(server, refusal_delay), limits, CancelToken())
+        client = ModelClient(SimulatedModel(server, refusal_delay, slots), limits, CancelToken())
         errors: Counter[str] = Counter()
         numbers = iter(range(pairs))
 
@@ -154,6 +173,7 @@ def simulate(
             task.cancel()
         reason = client.cancel_token.reason
         assert reason is None or isinstance(reason, RunIncomplete)
-        return SimulationResult(pairs, loop.time(), server.log, errors, reason)
+        warnings = client.describe_timeouts()
+        return SimulationResult(pairs, loop.time(), server.log, errors, reason, warnings)
 
     return virtual_time.run(run_client())

@@ -1,6 +1,7 @@
 """The client at servers with limits, in virtual time: the rate that it reaches, and its refused requests."""
 
 import math
+import re
 from dataclasses import replace
 from functools import cache
 from random import Random
@@ -235,6 +236,41 @@ def test_an_outage_without_end_stops_the_run_after_max_wait() -> None:
     assert 600 <= result.seconds <= 615
     down = [request for request in result.log if request.outcome == "down"]
     assert len(down) <= 64 + 600 / 5 + 10
+
+
+@pytest.mark.parametrize(("slots", "seconds", "pairs"), [(1, 3, 100), (4, 5, 300), (1, 20, 50), (8, 8, 600)])
+def test_a_server_that_queues_requests_gets_as_many_as_it_answers_in_time(
+    slots: int, seconds: float, pairs: int
+) -> None:
+    result = simulate(LimitedServer(Capacity(), lambda _: seconds), pairs, LIMITS, slots=slots)
+    assert (result.errors, result.stop_reason) == ({}, None)
+    # Those in flight before the first timeout are sent twice; the server is busy all the time otherwise.
+    assert len(result.log) <= pairs + 64
+    assert result.seconds <= pairs * seconds / slots + 70
+    (warning,) = result.warnings
+    advice = re.search("run with --concurrency ([0-9]+) or a longer --timeout", warning)
+    assert advice
+    # As many keep the server busy, and are answered within a minute.
+    assert slots <= int(advice[1]) <= 60 / seconds * slots
+
+
+def test_timeouts_of_a_few_long_answers_do_not_lower_the_concurrency() -> None:
+    server = LimitedServer(Capacity(), lambda rng: 70.0 if rng.random() < 0.01 else 0.5)
+    result = simulate(server, 3000, LIMITS)
+    assert (result.errors, result.stop_reason, result.warnings) == ({}, None, [])
+    assert result.seconds <= 3000 * 0.5 / 64 + 180
+
+
+@pytest.mark.parametrize("distance", [75, 15])
+def test_pairs_for_which_the_server_always_fails_take_no_time_from_the_others(distance: int) -> None:
+    failing = [str(number) for number in range(0, 600, distance)]
+    server = LimitedServer(Capacity(), return_half_a_second, failed_prompts=failing)
+    result = simulate(server, 600, LIMITS)
+    assert result.stop_reason is None
+    assert result.errors == {"server_error": len(failing)}
+    assert len(result.log) == 600 + 4 * len(failing)
+    # Four waits of 0.5, 1, 2 and 4 seconds and up to half a second more, after a run of 6 seconds.
+    assert result.seconds <= 20
 
 
 def test_retries_are_few_at_a_server_that_fails_half_of_the_time() -> None:
