@@ -12,7 +12,7 @@ certain is refused with ReplyParseError. A reply becomes a verdict in these step
    - `repair`, when an object is damaged further: the value counts if it is where no reason can be.
    - `labelled_lines`, when there is no object: lines or sentences such as "Grade: 2", or the bare value.
 4. The text around the value is searched for what makes it another value, or no answer:
-   - `attribution`: the answer is quoted, an example, a supposition, or is said to be another's. Only known words
+   - `attribution`: the answer is quoted, an example, a supposition, or the answer of another. Only known words
      may introduce an answer.
    - `contradictions`: the text states another value (`stated_values`), or says the opposite. `find_doubt` joins
      all these checks.
