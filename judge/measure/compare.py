@@ -7,7 +7,7 @@ excludes 0, and its worst-case range, over all grades of unjudged snippets, does
 
 Imputed grades are right on average only where judging failed at random. Where it failed for relevant snippets
 more often, the mean is off by a part of the worst case. So the interval is widened by a tenth of the worst
-case. This lowers false winners from 6% to 3% in simulated data sets of 150 queries and three equal engines.
+case. This lowers false winners from 6% to 3% in simulated datasets of 150 queries and three equal engines.
 There, 5% of one engine's pairs are unjudged, relevant ones nine times as often.
 """
 
