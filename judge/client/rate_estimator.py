@@ -39,6 +39,8 @@ _ACCEPTED_RATES, _SAFE_SHARE = 8, 0.6
 #: The number of shares of throttled safe requests that are stored, and the fewest safe requests that give a
 #: share. Throttling is not chance from this many standard deviations above the smallest share on.
 _SAFE_SHARES, _MIN_SAFE, _CHANCE_DEVIATIONS = 2, 5, 4.0
+#: A larger share is not throttled by chance.
+_MAX_CHANCE = 0.4
 #: A smaller share throttled by chance refutes no limit: each rate ends with a throttled request anyway.
 _MIN_CHANCE = 0.03
 #: The fewest requests beside few others, and throttled ones beside many, that show a limit of concurrency.
@@ -162,6 +164,7 @@ class RateEstimator:
         self._last_throttled = max(self._last_throttled, permit.number)
         if self._rate_start <= permit.number <= self._last_safe:
             self._throttled_safe += 1
+            self._discard_bursts()
 
     def record_late_response(self) -> None:
         """Record the answer to a request that was sent before the circuit opened."""
@@ -200,10 +203,7 @@ class RateEstimator:
             return False
         # A server may throttle some requests at any rate: only more than these count.
         chance = self._compute_chance()
-        return any(
-            sum(part) >= chance * len(part) + _CHANCE_DEVIATIONS * sqrt(chance * (1 - chance) * len(part))
-            for part in (throttled, latest)
-        )
+        return any(_exceeds_share(sum(part), len(part), chance) for part in (throttled, latest))
 
     def _choose_thresholds(self, requests: Sequence[Permit]) -> tuple[int, float, int]:
         """Return how many throttled requests are too many, in all, as a share, and of the very latest."""
@@ -221,6 +221,14 @@ class RateEstimator:
         if chance > max(_MIN_CHANCE, 2 * self._chance_at_limit):
             self._rate_limit, self._last_throttled_rate, self._confirmations = inf, None, 0
             self._chance_at_limit = chance
+
+    def _discard_bursts(self) -> None:
+        """Discard the accepted rates when more than chance is throttled far below them: they were bursts."""
+        safe = min(self._last_safe, self._last_throttled) + 1 - self._rate_start
+        if safe >= _WINDOW_REQUESTS and _exceeds_share(self._throttled_safe, safe, _MAX_CHANCE):
+            self._accepted_rates.clear()
+            self._safe_shares.extend([0.0] * _SAFE_SHARES)
+            self._last_safe = self._throttled_safe = 0
 
     def _compute_chance(self) -> float:
         """Return the share of requests that the server throttles at any rate."""
@@ -264,7 +272,8 @@ class RateEstimator:
             self._chance_at_limit = min(*self._safe_shares, safe_share)
             self._safe_shares.append(safe_share)
             accepted_rate = accepted / max(seconds + pause, _WINDOW_SECONDS)
-            self._accepted_rates.append(accepted_rate)
+            if not self.slow_start:  # a burst that the server allows says little of a rate
+                self._accepted_rates.append(accepted_rate)
             self.rate = _DECREASE_FACTOR * min(self.rate, accepted_rate)
         self.slow_start = False
         self._answers = 0.0
@@ -304,3 +313,8 @@ class RateEstimator:
                 return
             more, throttled_more = more - len(throttled), throttled_more - sum(throttled)
             fewer, throttled_fewer = fewer + len(throttled), throttled_fewer + sum(throttled)
+
+
+def _exceeds_share(count: int, total: int, share: float) -> bool:
+    """Return whether `count` of `total` are more than a share that chance explains."""
+    return count >= share * total + _CHANCE_DEVIATIONS * sqrt(share * (1 - share) * total)
