@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import inf, sqrt
 from operator import attrgetter, itemgetter
 
@@ -264,7 +264,9 @@ class RateEstimator:
             seconds = self._known_until - requests[0].sent_at
             self._learn_limit(min(self.rate, len(requests) / max(seconds, 1e-3)))
             # Requests of this rate alone, where they are enough: the pause before them is not the server's.
-            seconds_at_this_rate = self._known_until - at_this_rate[0].sent_at
+            longest = max(_WINDOW_SECONDS, 2 / self.rate)
+            times = [*(permit.sent_at for permit in at_this_rate), self._known_until]
+            seconds_at_this_rate = sum(min(longest, b - a) for a, b in pairwise(times))
             if seconds_at_this_rate >= _WINDOW_SECONDS:
                 requests, seconds = at_this_rate, seconds_at_this_rate
             accepted = max(sum(not permit.throttled for permit in requests), 1)

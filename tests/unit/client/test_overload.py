@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import deque
 from dataclasses import replace
 from functools import cache
 from random import Random
@@ -224,6 +225,38 @@ def test_a_server_of_few_requests_a_minute_gets_few_extra_requests(
     assert not result.errors
     assert result.requests_per_pair <= most
     assert result.seconds <= 1.25 * pairs * seconds
+
+
+@pytest.mark.parametrize(("a_minute", "pairs"), [(20, 120), (60, 400), (85, 600), (500, 3000)])
+def test_a_bucket_for_a_minute_is_used_up_and_its_burst_is_not_taken_for_its_rate(
+    a_minute: int, pairs: int
+) -> None:
+    capacity = Capacity(rate=a_minute / 60, burst=a_minute)
+    result = simulate_and_check(LimitedServer(capacity, return_half_a_second), pairs)
+    assert result.seconds <= 1.05 * (pairs - a_minute) * 60 / a_minute
+    assert sum(request.outcome == "refused" for request in result.log) <= 0.25 * len(result.log)
+
+
+class MinuteCapacity(Capacity):
+    """The limits of a server that accepts `a_minute` requests in any minute."""
+
+    def __init__(self, a_minute: int) -> None:
+        super().__init__()
+        self._times = deque[float](maxlen=a_minute)
+
+    def admit(self, now: float, until: float) -> float:
+        if len(self._times) == self._times.maxlen and now < self._times[0] + 60:
+            return self._times[0] + 60 - now
+        self._times.append(now)
+        return 0.0
+
+
+@pytest.mark.parametrize(("a_minute", "pairs"), [(20, 120), (60, 400), (85, 600), (500, 3000)])
+def test_after_the_pause_of_a_minute_the_rate_is_that_of_before(a_minute: int, pairs: int) -> None:
+    result = simulate_and_check(LimitedServer(MinuteCapacity(a_minute), return_half_a_second), pairs)
+    # The last requests are sent in the last of the minutes.
+    assert result.seconds <= 60 * math.ceil(pairs / a_minute)
+    assert sum(request.outcome == "refused" for request in result.log) <= 0.4 * len(result.log)
 
 
 def test_an_outage_without_end_stops_the_run_after_max_wait() -> None:
