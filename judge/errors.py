@@ -202,6 +202,10 @@ class RetryableError(CallError):
     """A temporary error: kinds rate_limit, server_error, transport."""
 
 
+class Overloaded(RetryableError):
+    """The server has no capacity for the request now: kind server_error."""
+
+
 class ConnectionFailed(RetryableError):
     """No connection was made, so the server did not receive the request: kind transport.
 

@@ -18,6 +18,7 @@ from judge.errors import (
     AccountError,
     CallError,
     Interrupted,
+    Overloaded,
     ParametersRejected,
     RequestRejected,
     RetryableError,
@@ -257,7 +258,9 @@ class ModelClient:
         elif isinstance(error, RequestRejected):
             self.limiter.record_response(permit)
         elif isinstance(error, RetryableError):
-            throttled = error.kind == "rate_limit" or error.retry_after is not None
+            throttled = (
+                error.kind == "rate_limit" or error.retry_after is not None or isinstance(error, Overloaded)
+            )
             # Without retries, the run does not wait for a server that fails.
             if throttled or self.limits.attempts > 1:
                 pair.record_failure(permit, error, throttled=throttled)

@@ -15,6 +15,7 @@ from judge.errors import (
     CallError,
     ConnectionFailed,
     NoResponse,
+    Overloaded,
     RequestRejected,
     RetryableError,
     TimedOut,
@@ -164,12 +165,16 @@ class ErrorRule:
         if advice := hint or self.hint:
             text = Message("{name} ({text})", name=text, text=advice)
         error = _ERRORS[self.kind]
-        wait = read_retry_after(response.headers) if error is RetryableError else None
+        if self.kind == "server_error" and response.status in _OVERLOAD_STATUSES:
+            error = Overloaded
+        wait = read_retry_after(response.headers) if issubclass(error, RetryableError) else None
         if wait is None and self.kind == "rate_limit":
             wait = read_wait(response.message[:_MAX_READ])
         return error(self.kind, text, retry_after=wait)
 
 
+#: Service Unavailable, which servers send that have no free slot, and the overload of Anthropic's API.
+_OVERLOAD_STATUSES = (503, 529)
 #: A limit per day or longer, which outlasts a run.
 _A_DAY = r"(?:(?:per|by|/)[ _-]?(?:day|week|month)|\b[RT]PD\b|daily)"
 #: Messages of providers about an account without credit, or without credit for today.

@@ -11,7 +11,7 @@ from typing import Any
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient, PairPermit
 from judge.client.retry import RequestLimits
-from judge.errors import CallError, RetryableError, RunIncomplete, TimedOut
+from judge.errors import CallError, Overloaded, RetryableError, RunIncomplete, TimedOut
 from judge.models.http_responses import read_retry_after
 from judge.records import GRADED, Call, Completion, Prompt, Usage
 from tests.fault_injection.servers import LimitedServer, Request
@@ -63,7 +63,8 @@ class SimulatedModel:
             raise TimedOut("no answer within 60 s") from None
         if reply.status != 200 or reply.reset:
             kind = "rate_limit" if reply.status == 429 else "server_error"
-            raise RetryableError(kind, "simulated", retry_after=read_retry_after(reply.headers))
+            error = Overloaded if reply.status == 503 else RetryableError
+            raise error(kind, "simulated", retry_after=read_retry_after(reply.headers))
         return Completion("", "", "stop", {}, None, None)
 
     async def aclose(self) -> None:

@@ -237,6 +237,22 @@ def test_a_bucket_for_a_minute_is_used_up_and_its_burst_is_not_taken_for_its_rat
     assert sum(request.outcome == "refused" for request in result.log) <= 0.25 * len(result.log)
 
 
+class BusyServer(LimitedServer):
+    """A server that refuses with a 503 and no Retry-After, as one of a local model without a free slot."""
+
+    def _decide(self, now: float, chat_request: ChatRequest) -> tuple[str, float, Reply]:
+        outcome, _, reply = super()._decide(now, chat_request)
+        return outcome, 0.0, Reply(status=503) if outcome == "refused" else reply
+
+
+@pytest.mark.parametrize(("slots", "pairs"), [(1, 100), (4, 300), (8, 1000)])
+def test_a_server_without_a_free_slot_gets_as_many_requests_as_it_has(slots: int, pairs: int) -> None:
+    server = BusyServer(Capacity(slots=slots), return_half_a_second)
+    result = simulate_and_check(server, pairs)
+    assert result.seconds <= 1.2 * pairs * 0.5 / slots
+    assert len(server.log) <= 1.2 * pairs
+
+
 class MinuteCapacity(Capacity):
     """The limits of a server that accepts `a_minute` requests in any minute."""
 
@@ -265,7 +281,7 @@ def test_an_outage_without_end_stops_the_run_after_max_wait() -> None:
     )
     assert result.stop_reason is not None
     assert "no request to 'simulated' succeeded for 60" in str(result.stop_reason)
-    assert not result.errors
+    assert result.errors.total() <= 1  # the last probe may be the last attempt of its pair
     assert 600 <= result.seconds <= 615
     down = [request for request in result.log if request.outcome == "down"]
     assert len(down) <= 64 + 600 / 5 + 10
