@@ -228,8 +228,12 @@ def explain_usage_error(text: str, refused: Sequence[object] = ()) -> Message:
                 requirement=values["reason"],
             )
     if "suggestions" in values:
-        name, suggestions = values.get("option") or values["name"], values["suggestions"].split(", ")
-        (values["suggestions"],) = get_close_matches(name, suggestions, n=1, cutoff=0)
+        # Typer compares the dashes of options, too, so that it suggests --complete for --nope.
+        names = {name.strip("-'"): name for name in values["suggestions"].split(", ")}
+        close = get_close_matches((values.get("option") or values["name"]).strip("-'"), names, n=1)
+        if not close:
+            return explain_usage_error(re.split(r" (?:\(Possible|Did you)", text)[0])
+        values["suggestions"] = names[close[0]]
     return Message(USAGE_ERRORS[recognised.template], **values)
 
 

@@ -220,11 +220,14 @@ def _parse_run_line(location: str, line: str) -> tuple[str, str, tuple[float, in
         )
     query_id, _, docno, rank, score, tag = parts
     order = None
-    with suppress(ValueError, OverflowError):
-        order = (-float(score), int(float(rank)))
+    if re.fullmatch(
+        r"[\x21-\x5e\x60-\x7e]+", rank + score
+    ):  # Python also reads 1_0, and digits of any script
+        with suppress(ValueError, OverflowError):
+            order = (-float(score), int(float(rank)))
     if order is None or isnan(order[0]):  # which cannot be sorted
         raise InputError(
-            "{place}: field 'rank' is {rank!r} and 'score' {score!r}; both are numbers",
+            "{place}: field 'rank' is {rank!r:.40} and 'score' {score!r:.40}; both are numbers",
             place=location,
             rank=rank,
             score=score,

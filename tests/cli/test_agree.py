@@ -594,6 +594,9 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
         ("run", "q1 Q0 b 2 9", "run:2: the number of columns is 5"),
         ("run", "q1 Q0 b 2 high e", "run:2: field 'rank' is '2' and 'score' 'high'"),
         ("run", "q1 Q0 b 2 nan e", "run:2: field 'rank' is '2' and 'score' 'nan'; both are numbers"),
+        ("run", "q1 Q0 b 2 1_0 e", "run:2: field 'rank' is '2' and 'score' '1_0'; both are numbers"),
+        ("run", "q1 Q0 b ٣ 1 e", "run:2: field 'rank' is '٣' and 'score' '1'; both are numbers"),
+        ("run", f"q1 Q0 b {'x' * 9999} 1 e", f"run:2: field 'rank' is '{'x' * 37}…' and 'score' '1'; both"),
         ("run", "q1 Q0 a 2 1 e", "run:2: document 'a' of topic 'q1' is also at"),
     ],
 )

@@ -268,3 +268,7 @@ def test_the_most_similar_option_is_suggested() -> None:
     assert ENGLISH(explain_usage_error(text)) == "there is no option --mesures; did you mean --measures?"
     text = "No such option: --modl (Possible options: --models, --model)"
     assert ENGLISH(explain_usage_error(text)) == "there is no option --modl; did you mean --model?"
+    text = "No such option: --nope (Possible options: --complete)"
+    assert ENGLISH(explain_usage_error(text)) == "there is no option --nope"
+    text = "No such command 'stop'. Did you mean 'show'?"
+    assert ENGLISH(explain_usage_error(text)) == "there is no command 'stop'"
