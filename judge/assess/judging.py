@@ -13,6 +13,8 @@ a permit only for a second request.
 """
 
 import asyncio
+import math
+import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
@@ -144,8 +146,6 @@ async def judge_pairs(
     """
     assessor, client, store = member.assessor, member.client, window.store
     server = _ServerRecord(FileCache(make_cache_path(store.path)), client)
-    if server.was_unlimited:
-        client.limiter.skip_probes()
     log = JudgmentLog(len(plan), store.path.parent)
     recorder = JudgmentRecorder(plan, client.spend_limit, log, progress)
     api = member.batch_api
@@ -180,24 +180,36 @@ async def judge_pairs(
 
 
 class _ServerRecord:
-    """What the cache holds about the server of a model: whether an earlier run got verdicts at full rate."""
+    """What the cache holds about the server of a model; the limiter of `client` begins with it.
+
+    An earlier run got verdicts at full rate, was throttled, or had requests that timed out in a queue. Then
+    the record has the concurrency at the end of the run, and the seconds of a timeout.
+    """
 
     _UNLIMITED, _LIMITED = "unlimited\n", "limited\n"
+    _QUEUE = re.compile(r"queue ([1-9][0-9]{0,5}) ([0-9]{1,6})\n")
 
     def __init__(self, cache: FileCache, client: ModelClient) -> None:
         self._cache = cache
         self._client = client
         self._key = make_key("server", client.model.name, client.model.endpoint, is_computed=False)
         lines = None if client.model.is_local else cache.read(self._key)
-        self.was_unlimited = list(lines or ()) == [self._UNLIMITED.encode()]
+        self._text = b"".join(lines or ()).decode(errors="replace")
+        if self._text == self._UNLIMITED:
+            client.limiter.skip_probes()
+        elif match := self._QUEUE.fullmatch(self._text):
+            client.limiter.queue.limit, client.limiter.queue.timeout = map(float, match.groups())
 
     def update(self) -> None:
         """Write what this run has shown, if that is new."""
         limiter = self._client.limiter
+        if limiter.has_queue:
+            text = f"queue {int(limiter.queue.limit)} {math.ceil(limiter.queue.timeout)}\n"
+        else:
+            text = self._LIMITED if limiter.was_throttled else self._UNLIMITED
         is_known = limiter.circuit is not Circuit.STARTING and self._client.cancel_token.reason is None
-        is_unlimited = not limiter.was_slowed_down
-        if not self._client.model.is_local and is_known and is_unlimited != self.was_unlimited:
-            self._cache.write(self._key, [self._UNLIMITED if is_unlimited else self._LIMITED])
+        if not self._client.model.is_local and is_known and text != self._text:
+            self._cache.write(self._key, [text])
 
 
 def log_known_judgments(plan: AssignmentPlan, store: VerdictStore) -> JudgmentLog:

@@ -54,9 +54,12 @@ class QueueEstimator:
         self.limit = min(self.limit, max(1.0, answers / 2))
         self.lowest_limit = min(self.lowest_limit, self.limit)
 
-    def record_response(self, seconds: float) -> None:
-        """Record that a request was answered after `seconds`: soon enough for one more at the same time."""
-        if seconds < self.timeout / 4:
+    def record_response(self, seconds: float, in_flight: int) -> None:
+        """Record that one of `in_flight` requests was answered after `seconds`.
+
+        When that is soon, and there were as many as may be, one more may be in flight.
+        """
+        if seconds < self.timeout / 4 and in_flight + 1 > self.limit:
             self.limit += 1
 
 
@@ -128,7 +131,7 @@ class AdaptiveLimiter:
         self._outage_since = None
         self.answered_at = _read_clock()
         self._answers += 1
-        self.queue.record_response(self.answered_at - permit.sent_at)
+        self.queue.record_response(self.answered_at - permit.sent_at, permit.in_flight)
         if self.circuit is Circuit.CLOSED:
             self._failures = 0
             self._estimator.record_response()
@@ -202,9 +205,14 @@ class AdaptiveLimiter:
             self._estimator.start(_read_clock(), 1, latency=0.0)  # unknown: the shortest spread
 
     @property
-    def was_slowed_down(self) -> bool:
-        """Whether throttling or timeouts lowered the rate or the concurrency."""
-        return not self._estimator.slow_start or self.queue.timeouts > 0
+    def was_throttled(self) -> bool:
+        """Whether throttling lowered the rate or the concurrency."""
+        return not self._estimator.slow_start
+
+    @property
+    def has_queue(self) -> bool:
+        """Whether the server lets requests wait until they time out, unless fewer are in flight."""
+        return self.queue.limit < inf
 
     def measure_outage(self) -> float:
         """Return the seconds since the first failure while the circuit is not closed, else 0."""

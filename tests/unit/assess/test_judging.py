@@ -24,7 +24,7 @@ from judge.client.client import ModelClient
 from judge.client.progress import ProgressListener
 from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
-from judge.errors import RequestRejected, RetryableError, StoreError
+from judge.errors import RequestRejected, RetryableError, StoreError, TimedOut
 from judge.models.lexical import LexicalModel
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
@@ -462,3 +462,41 @@ def test_a_server_that_gave_verdicts_is_not_probed_in_the_next_run(tmp_path: Pat
 
     assert asyncio.run(judge_together(1, 1)) == 1
     assert asyncio.run(judge_together(16, 40)) == 40
+
+
+class QueueingModel(LexicalModel):
+    """A model that works on one request for 3 seconds, and lets others wait; a request times out after 60."""
+
+    endpoint, is_local = "http://127.0.0.1:9/v1", False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.timeouts = 0
+        self._slot = asyncio.Semaphore(1)
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        try:
+            async with asyncio.timeout(60), self._slot:
+                await asyncio.sleep(3)
+        except TimeoutError:
+            self.timeouts += 1
+            raise TimedOut("no answer within 60 s") from None
+        return await super().complete(prompt)
+
+
+def test_the_next_run_begins_with_the_concurrency_that_a_server_answers_in_time(tmp_path: Path) -> None:
+    async def judge(first: int) -> tuple[int, tuple[str, ...]]:
+        model = QueueingModel()
+        assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
+        client = ModelClient(model, RequestLimits(64, 5, 600, 1), CancelToken())
+        rows = make_rows(first + 8, 1, 10)[10 * first :]
+        pool = build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10)
+        with VerdictStore(tmp_path / "v.sqlite") as store:
+            result = await judge_pool(pool, assessor, store, client, ProgressListener())
+        assert result.graded == 80
+        return model.timeouts, result.warnings
+
+    timeouts, (warning,) = virtual_time.run(judge(0))
+    assert timeouts > 40
+    assert "run with --concurrency" in warning
+    assert virtual_time.run(judge(8)) == (0, ())

@@ -66,7 +66,7 @@ async def test_a_server_that_is_known_gets_all_requests_at_once_and_probes_again
     limiter.skip_probes()
     permits = [asyncio.create_task(limiter.acquire()) for _ in range(100)]
     await asyncio.sleep(0.25)
-    assert (limiter.in_flight, limiter.was_slowed_down) == (64, False)
+    assert (limiter.in_flight, limiter.was_throttled) == (64, False)
     for permit in permits[:5]:
         limiter.record_failure(permit.result(), throttled=False)
     assert is_probing(limiter)
