@@ -179,7 +179,7 @@ _CORRECTION = re.compile(
     rf"|(?:actually|in fact|其实|实际上|或者?)(?=[^.。!?\n]{{0,60}}?(?:{_OF_ANSWER})))|\b(?:correction|on second thought|i (?:mean|meant)\b"
     r"|i['’]d rather|scratch (?:that|it)|make (?:that|it)\b|(?:chang\w+|revis\w+|updat\w+|lower\w*|rais\w+|adjust\w*|correct\w*|amend\w*) (?:it|this"
     r"|that|my|the (?:answer|grade|verdict|score|rating))\b|(?:lower|rais|reduc|increas|bump)\w* (?:it )?by\b"
-    r"|let me (?:revise|correct|rethink|re-?check|re-?read|re-?evaluate|think again|change|try again|redo)"
+    r"|let me (?:revise|correct|rethink|(?:re|double)[- ]?check|re-?read|re-?evaluate|think again|change|try again|redo)"
     r"|(?:revised|updated|corrected|amended|new) (?:answer|grade|verdict|score|rating|json)|my mind|my mistake|i was wrong"
     r"|i (?:over|under)(?:rated|estimated|graded)|mistaken(?:ly)?|reconsider\w*|t(?:ake|ook) (?:that|it|this|the \w+) back"
     r"|(?:disregard|ignore|discard|forget|delete) (?:the|that|this|my|it|what|above|everything|all)\b"

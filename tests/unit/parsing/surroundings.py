@@ -526,6 +526,7 @@ CORRECTIONS = (
     "That {label} is not right.",
     "The above {label} is a mistake.",
     "Let me reconsider.",
+    "Let me double-check.",
     "Not sure about that, though: perhaps {0}.",
     "更正：{0}",
     "等等，应该是{0}。",
