@@ -206,6 +206,10 @@ class Overloaded(RetryableError):
     """The server has no capacity for the request now: kind server_error."""
 
 
+class GatewayTimedOut(RetryableError):
+    """The server says that the request timed out behind it: kind server_error."""
+
+
 class ConnectionFailed(RetryableError):
     """No connection was made, so the server did not receive the request: kind transport.
 

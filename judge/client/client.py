@@ -17,6 +17,7 @@ from judge.errors import (
     RUN_AGAIN,
     AccountError,
     CallError,
+    GatewayTimedOut,
     Interrupted,
     Overloaded,
     ParametersRejected,
@@ -104,7 +105,8 @@ class PairPermit:
 
     def record_failure(self, permit: Permit, error: RetryableError, *, throttled: bool) -> None:
         """Tell the limiter that the request of `permit` failed, and whether the pair fails alone."""
-        if not (isinstance(error, TimedOut) and self._limiter.record_timeout(permit)):
+        has_timed_out = isinstance(error, TimedOut | GatewayTimedOut)
+        if not (has_timed_out and self._limiter.record_timeout(permit)):
             self._limiter.record_failure(
                 permit, error.retry_after, throttled=throttled, concerns_pair=self.fails_alone
             )

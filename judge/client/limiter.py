@@ -21,6 +21,9 @@ _OUTAGE_FAILURES = 5
 _PROBE_INTERVAL, _MAX_PROBE_INTERVAL = 0.5, 5.0
 #: Requests in flight until a verdict was read, and the seconds between two until the first one is answered.
 UNCONFIRMED_CONCURRENCY, _FIRST_INTERVAL = 8, 0.125
+#: A lower concurrency does not help when at least so many of the requests sent since time out, and as many as
+#: this share of the answers. After so many such errors, timeouts do not lower it again.
+_MIN_LATE, _MAX_LATE_SHARE, _MAX_ERRORS = 3, 0.1, 2
 _Waiter = asyncio.Future[Permit]
 
 
@@ -36,31 +39,56 @@ class Circuit(Enum):
 
 
 class QueueEstimator:
-    """Estimates at which concurrency a server that lets requests wait answers them before they time out."""
+    """Estimates at which concurrency a server that lets requests wait answers them before they time out.
+
+    Such a server answers in the order of the requests, and soon while few are in flight. So no request that
+    was sent much later is answered before one that times out. When timeouts go on at a lower concurrency, the
+    server has no queue, but takes long for each answer: then the limit is removed.
+    """
 
     def __init__(self) -> None:
-        #: The concurrency now and the lowest one, inf while the server answers all requests in time.
+        #: The concurrency now and the lowest one, inf while no request timed out in a queue.
         self.limit = self.lowest_limit = inf
-        #: The requests that timed out while the server answered others, and the seconds after which one did.
+        #: The requests that timed out in a queue, and the seconds after which one did.
         self.timeouts, self.timeout = 0, 0.0
+        #: The requests that were answered, the shortest time of one, and when the latest of them was sent.
+        self.answers, self._shortest, self._latest = 0, inf, -inf
+        #: When the limit was last lowered, the answers before, and the requests sent since that timed out.
+        self._lowered_at, self._answers_before, self._late = -inf, 0, 0
+        self._errors = 0
 
-    def record_timeout(self, seconds: float, answers: int) -> None:
-        """Record that a request timed out after `seconds`, while the server gave `answers` to others.
+    def record_response(self, permit: Permit, now: float) -> None:
+        """Record an answer; a quick one, with as many in flight as may be, raises the limit by one."""
+        seconds = now - permit.sent_at
+        self.answers += 1
+        self._shortest = min(self._shortest, seconds)
+        self._latest = max(self._latest, permit.sent_at)
+        if seconds < self.timeout / 4 and permit.in_flight + 1 > self.limit:
+            self.limit += 1
 
-        As many requests in flight would have been answered just in time (Little's law); half as many wait
-        half as long.
+    def record_timeout(self, permit: Permit, now: float) -> bool:
+        """Record that a request timed out while others were answered; return whether it did in a queue.
+
+        As many requests in flight as were answered since would have been answered just in time (Little's
+        law). Half as many wait half as long.
         """
+        if self.limit < inf and permit.sent_at > self._lowered_at:
+            self._late += 1
+            share = _MAX_LATE_SHARE * (self.answers - self._answers_before)
+            if self._late >= _MIN_LATE and self._late > share:
+                self.limit = self.lowest_limit = inf
+                self.timeouts, self._errors = 0, self._errors + 1
+            return False
+        seconds, answers = now - permit.sent_at, self.answers - permit.answers
+        in_order = self._shortest <= seconds / 2 and self._latest <= permit.sent_at + seconds / 4
+        if not (in_order and 0 < answers < permit.in_flight and self._errors < _MAX_ERRORS):
+            return False
+        if self.limit == inf:
+            self._lowered_at, self._answers_before, self._late = now, self.answers, 0
         self.timeouts, self.timeout = self.timeouts + 1, seconds
         self.limit = min(self.limit, max(1.0, answers / 2))
         self.lowest_limit = min(self.lowest_limit, self.limit)
-
-    def record_response(self, seconds: float, in_flight: int) -> None:
-        """Record that one of `in_flight` requests was answered after `seconds`.
-
-        When that is soon, and there were as many as may be, one more may be in flight.
-        """
-        if seconds < self.timeout / 4 and in_flight + 1 > self.limit:
-            self.limit += 1
+        return True
 
 
 class AdaptiveLimiter:
@@ -83,7 +111,6 @@ class AdaptiveLimiter:
         self._failures = 0
         self._has_verdict = self._releases_waiters = False
         self._first_sent_at: float | None = None
-        self._answers = 0
         self.queue = QueueEstimator()
         #: When the last answer came, and when the last probe failed.
         self.answered_at = self._failed_at = -inf
@@ -130,8 +157,7 @@ class AdaptiveLimiter:
         """Record that the server answered: with a success, or with an error of this request alone."""
         self._outage_since = None
         self.answered_at = _read_clock()
-        self._answers += 1
-        self.queue.record_response(self.answered_at - permit.sent_at, permit.in_flight)
+        self.queue.record_response(permit, self.answered_at)
         if self.circuit is Circuit.CLOSED:
             self._failures = 0
             self._estimator.record_response()
@@ -180,17 +206,10 @@ class AdaptiveLimiter:
                 self._open_circuit(now + max(wait, _PROBE_INTERVAL))
 
     def record_timeout(self, permit: Permit) -> bool:
-        """Return True for a request that timed out in the queue of the server, and record that.
-
-        Meanwhile the server answered others, which it still does, but not all that were in flight before it.
-        """
+        """Return True for a request that timed out in the queue of a server that answers others meanwhile."""
         now = _read_clock()
-        seconds, answers = now - permit.sent_at, self._answers - permit.answers
-        is_answering = self.circuit is Circuit.CLOSED and now - self.answered_at < seconds / 2
-        is_queued = is_answering and 0 < answers < permit.in_flight
-        if is_queued:
-            self.queue.record_timeout(seconds, answers)
-        return is_queued
+        is_answering = self.circuit is Circuit.CLOSED and now - self.answered_at < (now - permit.sent_at) / 2
+        return is_answering and self.queue.record_timeout(permit, now)
 
     def record_verdict(self) -> None:
         """Lift the limit on the first requests: a reply contained a verdict."""
@@ -296,7 +315,7 @@ class AdaptiveLimiter:
     def _grant(self, now: float) -> Permit:
         self.in_flight += 1
         self._count += 1
-        permit = Permit(self._count, now, self.in_flight, answers=self._answers)
+        permit = Permit(self._count, now, self.in_flight, answers=self.queue.answers)
         if self._first_sent_at is None:
             self._first_sent_at = permit.sent_at
         if self.circuit is not Circuit.CLOSED:

@@ -14,6 +14,7 @@ from judge.errors import (
     AccountError,
     CallError,
     ConnectionFailed,
+    GatewayTimedOut,
     NoResponse,
     Overloaded,
     RequestRejected,
@@ -165,16 +166,19 @@ class ErrorRule:
         if advice := hint or self.hint:
             text = Message("{name} ({text})", name=text, text=advice)
         error = _ERRORS[self.kind]
-        if self.kind == "server_error" and response.status in _OVERLOAD_STATUSES:
-            error = Overloaded
+        if self.kind == "server_error":
+            error = _ERRORS_BY_STATUS.get(response.status, error)
         wait = read_retry_after(response.headers) if issubclass(error, RetryableError) else None
         if wait is None and self.kind == "rate_limit":
             wait = read_wait(response.message[:_MAX_READ])
         return error(self.kind, text, retry_after=wait)
 
 
-#: Service Unavailable, which servers send that have no free slot, and the overload of Anthropic's API.
-_OVERLOAD_STATUSES = (503, 529)
+#: Servers without a free slot send 503, Anthropic sends 529. The others are timeouts, 524 of Cloudflare.
+_ERRORS_BY_STATUS: Mapping[int, type[CallError]] = {
+    **dict.fromkeys((503, 529), Overloaded),
+    **dict.fromkeys((408, 504, 524), GatewayTimedOut),
+}
 #: A limit per day or longer, which outlasts a run.
 _A_DAY = r"(?:(?:per|by|/)[ _-]?(?:day|week|month)|\b[RT]PD\b|daily)"
 #: Messages of providers about an account without credit, or without credit for today.

@@ -303,6 +303,17 @@ def test_a_server_that_queues_requests_gets_as_many_as_it_answers_in_time(
     assert slots <= int(advice[1]) <= 60 / seconds * slots
 
 
+@pytest.mark.parametrize(("median", "deviation"), [(35, 0.5), (50, 0.3), (50, 0.6), (55, 0.1)])
+def test_a_server_that_takes_long_for_each_answer_is_not_taken_for_a_queue(
+    median: float, deviation: float
+) -> None:
+    server = LimitedServer(Capacity(), lambda rng: median * rng.lognormvariate(0, deviation))
+    result = simulate(server, 600, LIMITS, slots=10_000)
+    assert result.stop_reason is None
+    # 64 at once, a minute each, and the time until it is clear that fewer do not help.
+    assert result.seconds <= 2.5 * 600 / 64 * 60
+
+
 def test_timeouts_of_a_few_long_answers_do_not_lower_the_concurrency() -> None:
     server = LimitedServer(Capacity(), lambda rng: 70.0 if rng.random() < 0.01 else 0.5)
     result = simulate(server, 3000, LIMITS)

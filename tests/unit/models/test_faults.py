@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.errors import AccountError, CallError, Overloaded, RequestRejected, RetryableError
+from judge.errors import AccountError, CallError, GatewayTimedOut, Overloaded, RequestRejected, RetryableError
 from judge.models.chat_messages import parse_response, read_chat_completion
 from judge.models.error_mapping import DETAIL_LENGTH, ErrorResponse, classify, shorten
 from judge.models.http_responses import read_retry_after, read_wait
@@ -262,8 +262,9 @@ CLASSES: dict[str, type[CallError]] = {
 @check_each(("status", "code", "message", "kind"), ERRORS)
 def test_a_fault_is_what_the_server_says(status: int, code: str, message: str, kind: str) -> None:
     error = classify(ErrorResponse(status, code, message))
-    is_overload = kind == "server_error" and status in (503, 529)
-    assert (error.kind, type(error)) == (kind, Overloaded if is_overload else CLASSES[kind])
+    by_status = {503: Overloaded, 529: Overloaded, 408: GatewayTimedOut, 504: GatewayTimedOut}
+    expected = by_status.get(status, RetryableError) if kind == "server_error" else CLASSES[kind]
+    assert (error.kind, type(error)) == (kind, expected)
     assert f"HTTP {status}" in str(error)
 
 
