@@ -72,7 +72,7 @@ class PairPermit:
         self._is_used = False
         #: Whether the pair had a permit before: the limiter treats a pair's first request differently.
         self._had_permit = False
-        #: When a request of the pair failed first.
+        #: When a request of the pair failed first, where it was neither throttled nor timed out in a queue.
         self._failed_at = inf
 
     @property
@@ -105,12 +105,13 @@ class PairPermit:
 
     def record_failure(self, permit: Permit, error: RetryableError, *, throttled: bool) -> None:
         """Tell the limiter that the request of `permit` failed, and whether the pair fails alone."""
-        has_timed_out = isinstance(error, TimedOut | GatewayTimedOut)
-        if not (has_timed_out and self._limiter.record_timeout(permit)):
-            self._limiter.record_failure(
-                permit, error.retry_after, throttled=throttled, concerns_pair=self.fails_alone
-            )
-        self._failed_at = min(self._failed_at, asyncio.get_running_loop().time())
+        if isinstance(error, TimedOut | GatewayTimedOut) and self._limiter.record_timeout(permit):
+            return
+        self._limiter.record_failure(
+            permit, error.retry_after, throttled=throttled, concerns_pair=self.fails_alone
+        )
+        if not throttled:
+            self._failed_at = min(self._failed_at, asyncio.get_running_loop().time())
 
     async def sleep(self, seconds: float) -> None:
         """Wait without a permit."""
