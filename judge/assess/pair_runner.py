@@ -31,7 +31,7 @@ from judge.store.store import Failure, StoredVerdict, VerdictOrFailure, VerdictS
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
 
 #: Pairs in progress at the same time, at least.
-_MIN_PAIRS = 16
+_MIN_PAIRS = 32
 #: The run stops after this many pairs in a row that fail at the server, or have no verdict in their replies.
 _MAX_FAILED = 30
 #: The same for pairs for which the model returned only thinking.

@@ -156,7 +156,7 @@ class AdaptiveLimiter:
     def record_response(self, permit: Permit) -> None:
         """Record that the server answered: with a success, or with an error of this request alone."""
         self._outage_since = None
-        self.answered_at = _read_clock()
+        previous, self.answered_at = self.answered_at, _read_clock()
         self.queue.record_response(permit, self.answered_at)
         if self.circuit is Circuit.CLOSED:
             self._failures = 0
@@ -164,7 +164,9 @@ class AdaptiveLimiter:
         elif permit.number >= self._epoch_start:
             self._start_epoch(self.answered_at)
             self.circuit = Circuit.CLOSED
-            self._estimator.start(self.answered_at, self._epoch_start, self.answered_at - permit.sent_at)
+            self._estimator.start(
+                self.answered_at, self._epoch_start, self.answered_at - permit.sent_at, previous
+            )
         else:
             self._estimator.record_late_response()
         self._admit()
@@ -221,7 +223,7 @@ class AdaptiveLimiter:
         """Begin as after the first verdict: the server is known to answer these requests."""
         if not self._count:
             self.circuit, self._has_verdict = Circuit.CLOSED, True
-            self._estimator.start(_read_clock(), 1, latency=0.0)  # unknown: the shortest spread
+            self._estimator.start(_read_clock(), 1, 0.0, 0.0)  # unknown: the shortest spread
 
     @property
     def was_throttled(self) -> bool:

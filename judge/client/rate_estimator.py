@@ -47,6 +47,8 @@ _MIN_CHANCE = 0.03
 _MIN_SAMPLES = 3
 #: The share of the accepted rate to which throttling lowers the rate.
 _DECREASE_FACTOR = 0.97
+#: After more answers than this, the time until the next one is an outage.
+_MIN_ACCEPTED = 10
 #: Seconds over which slow start spreads the first requests, at least and at most, and the growth of its rate
 #: with an answer.
 _SHORTEST_SPREAD, _LONGEST_SPREAD, _SLOW_START_GROWTH = 0.1, 0.15, 0.15
@@ -123,17 +125,20 @@ class RateEstimator:
         #: When the circuit last closed, and the answers since.
         self._closed_at, self._successes = -inf, 0
 
-    def start(self, now: float, first: int, latency: float) -> None:
+    def start(self, now: float, first: int, latency: float, previous: float) -> None:
         """Start, or start again, with request number `first`, after an answer that took `latency` seconds.
 
-        Where the server accepted only probes before, the rate is at most that of the answers since then.
+        Where the server accepted only probes before, the rate is at most that of the answers since the
+        circuit closed last, up to the `previous` one.
         """
         self._successes += 1
         if self.slow_start:
             self.rate = self._concurrency / max(_SHORTEST_SPREAD, min(latency / 2, _LONGEST_SPREAD))
         elif self._all_throttled:
             self._rate_limit = inf  # the server may accept another rate after an outage
-            self.rate = min(self.rate, self._successes / max(now - self._closed_at, _WINDOW_SECONDS))
+            # The outage is not counted, but the pauses of a server that accepts one request at a time are.
+            until = previous if self._successes > _MIN_ACCEPTED else now
+            self.rate = min(self.rate, self._successes / max(until - self._closed_at, _WINDOW_SECONDS))
         self.next_at = now + 1 / self.rate
         self._circuit_start = self._rate_start = first
         self._throttled_safe = 0

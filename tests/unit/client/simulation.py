@@ -166,7 +166,7 @@ def simulate(
                     return
 
         async def run_workers() -> None:
-            await asyncio.gather(*(run_work() for _ in range(max(16, 4 * limits.concurrency))))
+            await asyncio.gather(*(run_work() for _ in range(max(32, 4 * limits.concurrency))))
 
         tasks = [loop.create_task(run_workers()), loop.create_task(client.cancel_token.wait())]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -275,6 +275,18 @@ def test_after_the_pause_of_a_minute_the_rate_is_that_of_before(a_minute: int, p
     assert sum(request.outcome == "refused" for request in result.log) <= 0.4 * len(result.log)
 
 
+@pytest.mark.parametrize("concurrency", [1, 4, 16])
+@pytest.mark.parametrize("status", [500, 503])
+def test_after_an_outage_of_five_minutes_the_rate_is_that_of_before(concurrency: int, status: int) -> None:
+    outages, reply = [(10.0, 310.0)], Reply(status=status, body="down")
+    server = LimitedServer(Capacity(), return_half_a_second, outages=outages, outage_reply=reply)
+    pairs = 120 * concurrency
+    result = simulate(server, pairs, replace(LIMITS, concurrency=concurrency))
+    assert result.stop_reason is None
+    assert result.errors.total() <= 1
+    assert result.seconds <= 300 + 60 + 15
+
+
 def test_an_outage_without_end_stops_the_run_after_max_wait() -> None:
     result = simulate(
         LimitedServer(Capacity(), return_half_a_second, outages=[(5.0, math.inf)]), 9000, LIMITS
