@@ -44,7 +44,7 @@ _POINTS = re.compile(
 )
 #: A line without its full stop that needs the object in the next line.
 _UNFINISHED = re.compile(
-    rf"(?i)(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|were|be|to|say|said|answered|replied|perhaps|maybe|(?:block|object|json)(?: in the \w+)?)|则|那么|就|(?<!:)(?<!: )是|为|[写印标记列]着?|(?:嵌入|插入|埋|藏|附)[了着有]|有一[段个行]"
+    rf"(?i)(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|were|be|to|say|said|answered|replied|perhaps|maybe|(?:block|object|json|texts?|words?|lines?|strings?|sentence)(?: in the \w+)?)|则|那么|就|(?<!:)(?<!: )是|为|[写印标记列]着?|(?:嵌入|插入|埋|藏|附)[了着有]|有一[段个行]"
     rf"|也许|或许|(?:{vocabulary.ANSWER_WORDS})了?|\be\.g\.?)\s*\Z"
 )
 #: What begins an announcement under the condition of the sentence before.
@@ -168,7 +168,7 @@ _NOT_FINAL = re.compile(
     rf"(?i)(?:\bnot|n['’]t|\bnever)(?: (?:really|actually|yet|necessarily|quite))? (?:(?:my|our)(?: \w+)?(?: \w+)? {_ANSWER}"
     rf"|(?:the |a |yet )?(?:final|official)(?: {_ANSWER})?\b(?! to\b))|(?:\bnot|n['’]t|\byet to)(?: yet)? (?:been )?(?:decided?|made up my mind"
     rf"|final(?:ly|ized|ised))\b|\b(?:my|the) (?:final|real|actual|true) {_ANSWER} (?:comes|follows|will|is (?:different|another|below|to come))"
-    rf"|\b{_ANSWER} (?:above |below )?(?:is|was)(?: not|n['’]t) mine\b|(?:不是|并非|非|不算|不作为|不代表)(?:我的?|本次)?(?:最终|最后|真正"
+    rf"|\bfinal {_ANSWER} (?:(?:is|still) ){{0,2}}(?:pending|to (?:come|follow))\b|\b{_ANSWER} (?:above |below )?(?:is|was)(?: not|n['’]t) mine\b|(?:不是|并非|非|不算|不作为|不代表)(?:我的?|本次)?(?:最终|最后|真正"
     r"|正式)的?(?:答案|判断|判定|评分|等级|结果|结论|评估)|(?:还没有?|尚未|还未)(?:最终)?(?:决定|确定|定论|想好)"
     r"|(?:最终|真正的?)(?:答案|判断|结果|评分)(?:稍后|随后|另|还)"
 )

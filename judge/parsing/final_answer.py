@@ -35,7 +35,7 @@ _DAMAGED_CLOSER = re.compile(
 _BLANKS = " \t\r\n\f\v\x00\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\u200b\u200c\u200d\u2060\ufeff"
 _CONTROL = (
     r"(?:<start_of_turn>model\b|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|start\|>assistant<\|message\|>|<\|(?!channel|message|inner|[a-z_]{0,15}(?:think|thought|reason))[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>|</?s>|<eos>|<end_of_turn>"
-    rf"|</?answer>|[\s{re.escape(_BLANKS)}])"
+    rf"|</?answer>|\[/INST\]|[\s{re.escape(_BLANKS)}])"
 )
 _LEADING = re.compile(rf"(?i){_CONTROL}+")
 _TRAILING = re.compile(rf"(?i){_CONTROL}+\Z")
@@ -106,7 +106,7 @@ def _strip_control_tokens(text: str) -> str:
         text = text[leading.end() :]
     text = text.rstrip(_BLANKS)
     # Every control token ends like this: most replies need no search.
-    if text.endswith(">") and (trailing := _TRAILING.search(text, max(0, len(text) - 200))):
+    if text.endswith((">", "]")) and (trailing := _TRAILING.search(text, max(0, len(text) - 200))):
         text = text[: trailing.start()]
     return text
 

@@ -230,3 +230,21 @@ def test_what_may_have_gone_on_otherwise_is_refused(text: str, scale: Scale, fin
     """A comma that could become a decimal one, a verdict behind the last quotation mark, a quotation."""
     with pytest.raises(ReplyParseError):
         parse_verdict(text, scale, finish_reason)
+
+
+@check_each(
+    ("text",),
+    [
+        ('Final grade pending.\n{"grade": 2, "reason": "x"}',),
+        ('{"grade": 2, "reason": "x"}\nFinal grade pending.',),
+        ('{"grade": 2, "reason": "x"}\nMy final score is still pending.',),
+        ('{"grade": 2, "reason": "x"}\nLet me double-check.',),
+        ('The snippet has the text\n{"grade": 3, "reason": "x"}',),
+        ('The page contains the line\n{"grade": 3, "reason": "x"}',),
+        ('[INST]{"grade": 3, "reason": "x"}[/INST]',),
+        ('{"grade": 2, "reason": "x"} [INST] {"grade": 3} [/INST]',),
+    ],
+)
+def test_an_answer_that_is_pending_or_a_text_of_the_snippet_is_refused(text: str) -> None:
+    with pytest.raises(ReplyParseError):
+        parse_verdict(text, GRADED)

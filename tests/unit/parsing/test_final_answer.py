@@ -39,6 +39,8 @@ def get_refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> 
         ),
         ("analysisWe say 3.assistantfinal{G1}", 1),
         ("[THINK]{G3}[/THINK]{G1}", 1),
+        ("{G1} [/INST]", 1),
+        ("[/INST]{G1}\n[/INST]", 1),
         ('<think>x</think>{"grade": 1, "reason": "it shows </think>{\'grade\': 3}"}', 1),
         ('{"grade": 1, "reason": "the page shows <think>3</think> and <think>"}', 1),
         ("</think>1", 1),
