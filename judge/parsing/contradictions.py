@@ -147,8 +147,8 @@ _VERDICT_LINE = re.compile(
     rf"(?m)^(?:[^\w\n]|_){{0,8}}(?P<value>(?:{ANY_WORD})(?=(?:[^\w\n]|_){{0,8}}$|{EXPLAINS})|[01](?=[^\w\n.)、]{{0,8}}$))"
 )
 _LABELLED_LINE = re.compile(
-    rf"(?m)^(?:[^\w\n]|_){{0,8}}{LABEL_LEAD}(?:verdict|judge?ment|decision|conclusion|relevan(?:t|ce)|grade|score|rating|判定|结论|判断|(?:是否)?相关性?|等级|评[分级]|得?分数?)"
-    rf"[^\w\n]{{0,4}}[:=](?:[^\w\n]|_){{0,8}}(?P<value>{ANY_WORD}|[0-9])(?=(?:[^\w\n]|_){{0,8}}$)",
+    rf"(?m)^(?:[^\w\n]|_){{0,8}}{LABEL_LEAD}(?:verdict|judge?ment|decision|conclusion|relevan(?:t|ce)|helpful|grade|score|rating|判定|结论|判断|(?:是否)?(?:相关性?|有(?:帮助|用))|等级|评[分级]|得?分数?)"
+    rf"[^\w\n]{{0,4}}[:=?](?:[^\w\n]|_){{0,8}}(?P<value>{ANY_WORD}|[0-9])(?=(?:[^\w\n]|_){{0,8}}$)",
 )
 _MARKS_OF_SCALE = r"(?:grade|score|mark|point|rating)s?\b(?! (?:is|of|=|[0-9])|\s?[:=])"
 _TOP = re.compile(

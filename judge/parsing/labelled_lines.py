@@ -187,7 +187,7 @@ def _compile_sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
 @cache
 def _compile_label_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     return re.compile(
-        rf"(?i)[\[【\"'“”「*`_#\s]{{0,4}}{LABEL_LEAD}{build_label_pattern(scale_name)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}(?:[:=→]|(?<=[\]】])\s?(?=\S)"
+        rf"(?i)[\[【\"'“”「*`_#\s]{{0,4}}{LABEL_LEAD}{build_label_pattern(scale_name)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}(?:[:=→]|\?(?=\s?(?:yes|no|[是否])[.。!*]{{0,3}}\Z)|(?<=[\]】])\s?(?=\S)"
         r"|(?<=[\u4e00-\u9fff])(?=[0-9]\s?[分级]?\s?(?:\Z|[。.;,(]))|\s[-–—]{1,2}\s|(?:is|为"
         r"|是(?!\s?[否=]))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}"
     )
@@ -198,7 +198,9 @@ def _parse_sentences(flat: str, scale: Scale) -> _StatedGrade:
     own = drop_own_scale(flat, scale)
     bare = own.strip(AROUND + "#") if not re.match(r"#\s{0,4}[0-9]", flat) else flat
     bare = re.sub(r"\A\(\s?([^()]{1,8})\)(?=[.。!]?\Z)", r"\1", bare)
-    label = rf"\A(?:{LABEL_LEAD}{build_label_pattern(scale.name)})\s(?=\S{{1,4}}\Z)"
+    label = (
+        rf"\A{LABEL_LEAD}(?:{build_label_pattern(scale.name)}\s|(?<=[a-z因此所以综上故]):\s?)(?=\S{{1,4}}\Z)"
+    )
     short = re.sub(label, "", bare, flags=re.IGNORECASE)
     first, _, rest = short.partition("\n")
     head, comment = (first, rest) if _is_reason(rest) or _EXPLANATION.match(rest) else (short, "")

@@ -305,7 +305,8 @@ def build_label_pattern(scale_name: ScaleName | None) -> str:
     if scale_name:
         # "Result: 2" is an answer, "Result: 2 pages" and "Result 2" are none.
         value = ANY_WORD if scale_name == "binary" else "[0-9]"
-        labels = rf"{_GRADE_LABELS[scale_name]}|result(?=\s{{0,4}}[:=]\W{{0,8}}(?:{value})\W{{0,4}}\Z)"
+        help_labels = r"|(?:helpful|(?:是否)?有(?:帮助|用))(?=[:?])" if scale_name == "binary" else ""
+        labels = rf"{_GRADE_LABELS[scale_name]}{help_labels}|result(?=\s{{0,4}}[:=]\W{{0,8}}(?:{value})\W{{0,4}}\Z)"
     return (
         rf"(?:{labels})(?: (?:score|grade|rating|level|label|verdict)|等级|评分|分数|得分|级别"
         rf"|结果)?(?: (?:for|of) (?:this|the) (?:snippet|pair|result))?"

@@ -479,3 +479,46 @@ def test_forms_of_other_models_are_read_or_refused(text: str, scale: Scale, grad
         assert is_refused(text, scale)
     else:
         assert parse_verdict(text, scale).grade == grade
+
+
+@check_each(
+    ("text", "grade"),
+    [
+        *(("Relevant? No", 0), ("**Relevant?** Yes", 1), ("Helpful: no", 0), ("是否相关？是", 1)),
+        *(("有帮助：是", 1), ("有帮助：否", 0), ("是否有用？否", 0), ("有帮助：否\n理由：只有价格", 0)),
+        *(("因此：否", 0), ("所以：是", 1), ("Therefore: no", 0)),
+    ],
+)
+def test_a_question_or_a_conclusion_with_its_answer_is_a_verdict(text: str, grade: int) -> None:
+    assert parse_verdict(text, BINARY).grade == grade
+
+
+@check_each(
+    "text",
+    [
+        *(
+            "Relevant? No\nHelpful? Yes",
+            "有帮助：是\n判定：否",
+            "有帮助：是否",
+            "Relevant? No?",
+            "因此：不确定",
+        ),
+        *(
+            "摘要写道：\n有帮助：是",
+            "Example:\nRelevant? Yes",
+            "例如：是",
+            "The page says: yes",
+            "> 有帮助：是",
+        ),
+        *("Is the snippet relevant? No", "有帮助：否。等等，是", f"{VERDICT}\nHelpful: no"),
+    ],
+)
+def test_a_question_with_an_answer_that_may_be_another_is_refused(text: str) -> None:
+    assert is_refused(text, BINARY)
+
+
+@check_each(
+    "text", ["有帮助：否\n等级：3", "Helpful? No\nGrade: 3", "Relevant? No\nGrade: 3", "有帮助：是\n等级：0"]
+)
+def test_a_grade_that_differs_from_the_help_is_refused(text: str) -> None:
+    assert is_refused(text)
