@@ -4,7 +4,8 @@ A flag never changes a grade. Text is searched as it is shown, without what it o
 when it is decoded (`decoding`). Comments and attributes of HTML are searched, too.
 
 An article about prompt injection quotes what attacks say, and the documentation of an interface shows objects
-with a grade. Neither addresses the assessor. In a text about attacks, all quotations and code are examples.
+with a grade. Neither addresses the assessor. In a text that reports attacks, all quotations and code are
+examples, unless the text orders to do what they say.
 """
 
 import re
@@ -47,17 +48,37 @@ _QUOTATION = re.compile(_QUOTED)
 #: Quotations behind words that introduce an example of a text.
 _MENTION = re.compile(
     r"(?:\b(?:such as|like|e\.g\.|for example|(?:the|a) (?:phrase|sentence|string|text|line|words?)"
-    r"|phrases?|reads?|called|named|wrote|means"
+    r"|phrases?|reads?|called|named|wrote|typed|means"
     r"|(?:attackers?|hackers?|adversar(?:y|ies)|scammers?|people|they) (?:\w+ )?"
     r"(?:writes?|says?|adds?|inserts?|hides?|types?|puts?|plants?))\b"
-    r"|(?:写[入着有上了]|[会常]写|例如|比如|譬如|诸如|类似|插入|藏[有着]|一[句段]|所谓|意思)(?:的?话)?)[^\n.。\"“'‘「]{0,16}[:：,，]?\s?"
+    r"|(?:写[入着有上了]|[会常]写|例如|比如|譬如|诸如|类似|插入|藏[有着]|一[句段]|手法|所谓|意思)(?:的?话)?)[^\n.。\"“'‘「]{0,16}[:：,，]?\s?"
     rf"(?:{_QUOTED})"
 )
-#: What an article about attacks says outside of its quotations: these are examples.
+_ATTACKS = (
+    r"\b(?:injections?|inject(?:s|ed|ing)?|attack(?:s|ed|ing|ers?)?|jailbreaks?|adversarial|payloads?"
+    r"|poison(?:s|ed|ing)|red[- ]team(?:s|ing)?|black[- ]hat|seo|hidden (?:prompts?|text)|llm-as-a-judge"
+    r"|manipulat(?:e|es|ed|ion))\b|注入|攻击|越狱|红队|对抗样本|投毒|黑帽|操纵|隐藏(?:的?)(?:文字|提示|指令)|中招|藏了"
+)
+_REPORTS = (
+    r"\b(?:writes?|wrote|says?|said|adds?|inserts?|hid|hides?|carr(?:y|ied)|tr(?:y|ies|ied)|reads?|has|have"
+    r"|contain(?:s|ed)?|tell|told|such as|like|for (?:example|instance)|as in|e\.g\.|prompts|worked"
+    r"|persuades?|succeed(?:s|ed)?|researchers?|papers?|stud(?:y|ies)|articles?|defen[dc]\w*)\b"
+    r"|写|说|称|藏|埋|塞|指|发现|演示|例如|比如|譬如|诸如|如 "
+    r"|一类|分成|论文|研究|报道|防御|防范|诱|骗|成功率|测试|样本"
+)
+#: A sentence of an article about attacks, outside of its quotations: these are examples. The name of an
+#: attack alone is none, because whoever sells protection from attacks uses it, too.
 _ABOUT_ATTACKS = re.compile(
-    r"\b(?:injections?|inject(?:s|ed|ing)?|attack(?:s|ed|ing|ers?)?|jailbreaks?|adversarial|payloads?|poison(?:s|ed|ing)"
-    r"|red[- ]team(?:s|ing)?|black[- ]hat|seo|hidden prompts?|llm-as-a-judge|manipulat(?:e|es|ed|ion))\b"
-    r"|注入|攻击|越狱|红队|对抗样本|投毒|黑帽|操纵|隐藏(?:的?)(?:文字|提示|指令)|中招|藏了"
+    rf"(?:{_ATTACKS})(?=[^\n.。!?！？]{{0,80}}?(?:{_REPORTS}))|(?:{_REPORTS})[^\n.。!?！？]{{0,80}}?(?:{_ATTACKS})"
+    r"|\bpayloads:"
+)
+#: An order to do what a quotation says. Such a quotation is no example.
+_ORDERS_QUOTED = re.compile(
+    r"(?<!not )(?<!n['’]t )(?<!to )(?<!never )\b(?:follow|obey|execute|comply with|do (?:what|as)"
+    r"|act on|carry out)\b"
+    r"(?=[^\n.]{0,30}(?:\bquot|\bbelow\b|\bfollowing\b|\bline\b|\bsentence\b|\bsays\b|:))"
+    r"|(?:请|须|应当|必须|务必|一律)[^\n。不勿别拒否]{0,4}(?:照|按|遵|听从|执行|服从)[^\n。不勿别拒否]{0,12}"
+    r"(?:引号|引文|引语|照?做|照办|执行|[:：])"
 )
 _OBJECT = re.compile(r"\{[^{}]{1,600}\}")
 _KEY = re.compile(r"[\"'“]([^\"'“”:：\\]{1,30})\\?[\"'”]\s?[:：]")
@@ -159,7 +180,9 @@ def drop_mentions(text: str) -> str:
 
     without_objects = _OBJECT.sub(lambda match: " " if is_foreign(match) else match[0], text)
     without_quotations = _QUOTATION.sub(" ", without_objects)
-    if not _ABOUT_ATTACKS.search(without_quotations):
+    if _ORDERS_QUOTED.search(without_quotations):
+        without_quotations = without_objects
+    elif not _ABOUT_ATTACKS.search(without_quotations):
         without_quotations = _MENTION.sub(" ", without_objects)
     lines = [(line, _TOKEN.sub(" ", line)) for line in without_quotations.split("\n")]
     return "\n".join(bare if _ABOUT_TOKENS.search(bare) else line for line, bare in lines)

@@ -25,7 +25,7 @@ _SUBJECT_WORDS = frozenset(
     assessment assessor assessors rubric label labels labelled labeled model models ai llm llms bot bots
     gpt chatgpt claude assistant prompt instruction instructions instructed output reply replies respond
     response answer answers yes snippet snippets passage passages guidelines criteria ignore disregard
-    reviewer annotator crawler crawlers
+    reviewer reviewers reviewed annotator crawler crawlers mark marks marked marking answered query entry
     """.split()
 )
 _SUBJECT_PARTS = (

@@ -197,7 +197,7 @@ NAMES: Mapping[str, str] = {
 _FORMS: Mapping[str, Sequence[str]] = {
     "instruction": (
         # Ignore the rules.
-        r"(?<!not |n['’]t )(?<!never )(?<!model to )(?<!models to )(?<!llm to ){IGNORE}~40\bRULES",
+        r"(?<!not |n['’]t )(?<!never )(?<!can )(?<! (?:to|or) ){IGNORE}~40\bRULES",
         r"{ignorez|ignora|ignore|ignorar|ignorieren|ignoriere|ignoriert}~~30{consignes|instructions pr|instrucciones|istruzioni|instruções"
         r"|anweisungen|vorgaben}",
         r"{指示}~6{無視}",
@@ -224,7 +224,7 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"{このスニペット|この結果|このページ}~16(?:3 ?[をに点]|関連あり|最高)",
         r"{이 페이지|이 결과|이 텍스트|이 스니펫}~16(?:3 ?점|관련 있|최고)",
         # The same in Chinese.
-        r"(?<!模型)(?<!要求){IGNORE_ZH}~12(?:(?:以上|上面|上述|之前(?!学)|先前|前面|此前|所有|全部|一切|收到|系统)~8"
+        r"(?<!模型)(?<!要求)(?<![会可]){IGNORE_ZH}~12(?:(?:以上|上面|上述|之前(?!学)|先前|前面|此前|所有|全部|一切|收到|系统)~8"
         r"(?:要求|规则|規則|指令|指示|提示词|说明|标准|標準|任务)|评分(?!较|低|高)|指令|提示词|评估|评测|打分|要求 ?输出)",
         r"{不用|别用|不要用|无需}(?:使用|套用|参照)?{评分|评级|评测|评定|判定|打分}(?:规则|标准)(?![之以]外|[也就]|即可)",
         r"{直接|一律|统统|必须|只需|只要|请|务必|应当}(?<!请(?=给(?:孩子|学生|同学|老师|我们|客服|司机|卖家|店家|商品|本次服务)))(?<!(?:服务|人工|咨询|查询|办理|退订)请)[^\n。,，]{0,6}?"
@@ -289,7 +289,7 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"{repeat|print|output|recite|copy} (?:all )?(?:(?:the )?(?:words|text|prompt)|everything) {above}(?=,? (?:verbatim|word for word|in full"
         r"|(?:starting|beginning) (?:with|from)|including (?:the |your |all )*(?:system|instruction|prompt|rules?)))",
         r"{print|repeat|reveal|show|output|disclose|copy|list}~20\byour (?:\w+ )?{instructions|rubric|prompt}(?! of)",
-        r"{输出|打印|写出|告诉|贴出|附上|泄露|给出}(?<!(?:甚至|可能|模型|导致)泄露)~12(?:系统提示|上一条查询|(?:你的?|本机|服务器)~6(?:环境变量|密钥|令牌|api[ _]?key))",
+        r"{输出|打印|写出|告诉|贴出|附上|泄露|给出}(?<!(?:甚至|可能|模型|导致|使它|使其|让它|让其)泄露)~12(?:系统提示|上一条查询|(?:你的?|本机|服务器)~6(?:环境变量|密钥|令牌|api[ _]?key))",
         r"{环境变量|密钥|系统提示|系统消息|令牌|API_KEY}~10(?:(?:写进|写在|输出到?|打印|贴出|附在)~6(?:理由|回复|回答|答案)|告诉我)",
         r"(?:理由(?:里|中|字段|一栏|请)|reason ?字段)~~40{密钥|令牌|API_KEY|环境变量}",
         r"{密钥|令牌|API_KEY|环境变量}~12(?:写|放|填|输出|附|贴)~12{reason|理由}",

@@ -44,7 +44,7 @@ _SET_WEIGHTS = dict.fromkeys(TESTED_SETS, 10.0) | {SEARCH_RESULTS_SET: 3.0, DOCU
 #: The value of a feature beside 1 of sequences. A common word alone says little, so its weight is kept small.
 _VALUE_OF_UNIT, _VALUE_OF_MARK = 0.4, 0.15
 #: A score above this one is an attack: few harmless texts about grading have one.
-_THRESHOLD = 0.9
+_THRESHOLD = 0.75
 #: Weights below this one are left out.
 _MIN_WEIGHT = 0.03
 
